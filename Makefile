@@ -1,0 +1,77 @@
+# Every target sets up the virtual environment it needs; only python3 (3.11 or newer, with
+# venv and pip) and make are expected. An extra is installed again when pyproject.toml has changed.
+
+PYTHON  ?= python3
+WORKERS ?= 2
+# pip prefers a CPU-only build of this version where one is on offer; the tests need no GPU.
+TORCH   ?= torch~=2.13.0
+
+VENV := .venv
+DEMO := .venv-demo
+PEER := .venv-bench
+BIN  := $(VENV)/bin
+PIP  := -m pip --disable-pip-version-check install -qq
+
+# Test workers and tile threads are the parallelism; threads below them would only compete.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
+PYTEST      = MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all lint format bench validate clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(DEMO)/.installed  ## test two models on the 23 Skye lavas
+	@$(DEMO)/bin/python examples/skye_lavas.py
+
+test: $(VENV)/.test  ## run the test suite (without the slow tests) and the doctests
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.test $(VENV)/.torch  ## run everything, slow tests and PyTorch included
+	$(PYTEST)
+
+lint: $(VENV)/.lint  ## check style, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint  ## format the code and fix what can be fixed
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(PEER)/.installed  ## compare speed and memory with the limit and with peers
+	$(PEER)/bin/python benchmarks/run.py
+
+validate: $(VENV)/.test  ## measure the level of every test under true nulls
+	$(BIN)/python validation/size.py
+
+clean:  ## remove environments, caches and build results
+	rm -rf $(VENV) $(DEMO) $(PEER) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint: $(VENV)/.%: pyproject.toml $(VENV)/.created
+	@echo "installing goodstein[$*] into $(VENV)"
+	@$(BIN)/python $(PIP) -e ".[$*]"
+	@touch $@
+
+$(VENV)/.torch: $(VENV)/.test
+	@echo "installing $(TORCH) into $(VENV)"
+	@$(BIN)/python $(PIP) "$(TORCH)"
+	@touch $@
+
+$(DEMO)/.installed: pyproject.toml
+	@echo "installing goodstein into $(DEMO)"
+	@$(PYTHON) -m venv $(DEMO)
+	@$(DEMO)/bin/python $(PIP) -e .
+	@touch $@
+
+$(PEER)/.installed: pyproject.toml
+	@echo "installing goodstein[bench] into $(PEER)"
+	@$(PYTHON) -m venv $(PEER)
+	@$(PEER)/bin/python $(PIP) -e ".[bench]"
+	@touch $@
