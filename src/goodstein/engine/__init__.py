@@ -1,0 +1,1 @@
+"""The one pass over the Stein matrix: tiles, signs and executors."""

@@ -1,0 +1,269 @@
+"""One pass over the upper triangle of the Stein matrix: the statistic and all bootstrap draws.
+
+The statistic is U = Σ_{i≠j} H_ij / n(n−1), a draw U* = Σ_{i≠j} ε_i ε_j H_ij / n(n−1) with signs ε.
+The matrix is visited in strips of rows; each strip returns its share and the shares are added in
+the order of the strips, so that the result does not depend on who computed them. Memory is
+O(n·draws + strip), never n².
+
+Two schemes of signs:
+
+*Independent.* Every draw has its own signs; the work is a matrix product with as many columns as
+there are draws.
+
+*Orthogonal.* The rows are permuted at random and cut into M blocks; for each of G sign vectors η
+the M×M matrix S_IJ = η_Iᵀ H_IJ η_J is formed, and the rows of a Hadamard matrix give M sign patterns
+over the blocks. Each of the G·M draws is exactly Rademacher by itself; the work is a product with G
+columns only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein._typing import Array
+from goodstein.engine.executors import Workers, run
+from goodstein.engine.signs import (
+    CHUNK,
+    Signs,
+    chained_signs,
+    hadamard,
+    independent_signs,
+    permutation,
+)
+from goodstein.engine.workspace import scratch
+
+WIDTH = 2048
+"""Columns of a strip that are held at a time."""
+
+
+class Form(Protocol):
+    """All that the engine knows of a Stein form."""
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        ...
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols]."""
+        ...
+
+    def diagonal(self) -> Array:
+        """The diagonal of H."""
+        ...
+
+    def take(self, index: Any) -> Form:
+        """The form of some observations, in the given order."""
+        ...
+
+
+class Weights(Protocol):
+    """A scheme of signs: how the rows are cut into strips and what a strip contributes."""
+
+    def order(self) -> npt.NDArray[np.intp] | None:
+        """The order in which the rows are visited; None for their own."""
+        ...
+
+    def strips(self) -> list[slice]:
+        """Rows of each strip."""
+        ...
+
+    def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
+        """What H[rows, cols] adds to the partial result of its strip."""
+        ...
+
+    def draws(self, partials: Sequence[Array]) -> Array:
+        """Σ_{i<j} ε_i ε_j H_ij for every draw, from the partial results of all strips."""
+        ...
+
+
+def quadratic_forms(
+    form: Form, weights: Weights | None, *, workers: Workers = None, tile: int = CHUNK
+) -> tuple[float, Array]:
+    """U and its bootstrap draws.
+
+    Parameters
+    ----------
+    form
+        The Stein form.
+    weights
+        The scheme of signs, or None for the statistic alone.
+    workers
+        See :func:`goodstein.engine.executors.run`.
+    tile
+        Columns of the matrix computed at a time; it changes speed only.
+    """
+    n = form.n
+    order = weights.order() if weights is not None else None
+    if order is not None:
+        form = form.take(order)
+    strips = weights.strips() if weights is not None else cut(0, n, CHUNK)
+    # Entries are at most max_i H_ii, so this keeps every product within the range of float32.
+    scale = float(form.diagonal().max())
+    task = _StripTask(form, weights, 1.0 / scale if scale > 0 else 1.0, tile)
+    results = run(task, strips, workers, size=n)
+    pairs = n * (n - 1)
+    statistic = 2.0 * sum(total for total, _ in results) / pairs
+    if weights is None:
+        return statistic, np.empty(0)
+    draws = weights.draws([partial for _, partial in results])
+    return statistic, draws * (2.0 * (scale if scale > 0 else 1.0) / pairs)
+
+
+@dataclass(frozen=True)
+class _StripTask:
+    form: Form
+    weights: Weights | None
+    factor: float
+    tile: int
+
+    def __call__(self, rows: slice) -> tuple[float, Array]:
+        """The sum of the strip's entries above the diagonal, and its share of the draws."""
+        n, height = self.form.n, rows.stop - rows.start
+        total = 0.0
+        partial: Array | None = None
+        for start in range(rows.start, n, WIDTH):
+            stop = min(start + WIDTH, n)
+            held = scratch("strip", (height, stop - start), np.float32)
+            for cols in cut(start, stop, self.tile):
+                block = self.form.block(rows, cols)
+                if cols.start < rows.stop:
+                    block = np.triu(block, k=rows.start - cols.start + 1)
+                total += float(block.sum())
+                if self.weights is not None:
+                    target = held[:, cols.start - start : cols.stop - start]
+                    np.multiply(block, self.factor, out=target, casting="same_kind")
+            if self.weights is not None:
+                share = self.weights.strip_draws(rows, slice(start, stop), held)
+                partial = share if partial is None else partial + share
+        return total, partial if partial is not None else np.empty(0)
+
+
+def cut(start: int, stop: int, step: int) -> list[slice]:
+    """[start, stop) in slices of at most `step`, of nearly equal length."""
+    count = max(1, -(-(stop - start) // step))
+    edges = [start + (stop - start) * k // count for k in range(count + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class IndependentSigns:
+    """Independent draws; with `flip` below one half, Markov chains along the rows."""
+
+    seed: int
+    n: int
+    count: int
+    flip: float = 0.5
+
+    @cached_property
+    def signs(self) -> Signs:
+        """(count, n)."""
+        if self.flip == 0.5:
+            return independent_signs(self.seed, self.n, self.count)
+        return chained_signs(self.seed, self.n, self.count, self.flip)
+
+    def order(self) -> None:
+        """Chains follow the order of the data."""
+        return None
+
+    def strips(self) -> list[slice]:
+        """Equal strips."""
+        return cut(0, self.n, CHUNK)
+
+    def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
+        """The strip's share of every draw, (count,)."""
+        product = scratch("product", (self.count, block.shape[0]), block.dtype)
+        np.matmul(self.signs[:, cols], block.T, out=product)
+        result: Array = np.einsum("bi,bi->b", self.signs[:, rows], product).astype(np.float64)
+        return result
+
+    def draws(self, partials: Sequence[Array]) -> Array:
+        """The sum over the strips."""
+        return _ordered_sum(partials)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers of other processes make the signs anew: that is faster than sending them.
+        return {k: v for k, v in self.__dict__.items() if k != "signs"}
+
+
+@dataclass(frozen=True)
+class OrthogonalSigns:
+    """Hadamard patterns over random blocks of rows; see the module's text."""
+
+    seed: int
+    n: int
+    count: int
+
+    @property
+    def blocks(self) -> int:
+        """M: a power of two, at most 32, with at least 64 rows to a block; never from the tiles."""
+        blocks = 1
+        while blocks < 32 and self.n >= 128 * blocks:
+            blocks *= 2
+        return blocks
+
+    @property
+    def vectors(self) -> int:
+        """G, the number of independent sign vectors."""
+        return -(-self.count // self.blocks)
+
+    @property
+    def edges(self) -> list[int]:
+        """Where the blocks begin and end."""
+        return [self.n * k // self.blocks for k in range(self.blocks + 1)]
+
+    @cached_property
+    def signs(self) -> Signs:
+        """η, (vectors, n)."""
+        return independent_signs(self.seed, self.n, self.vectors)
+
+    def order(self) -> npt.NDArray[np.intp] | None:
+        """At random: blocks of sorted data would differ from each other."""
+        return permutation(self.seed, self.n) if self.blocks > 1 else None
+
+    def strips(self) -> list[slice]:
+        """Strips that do not cross the edges of blocks."""
+        edges = self.edges
+        return [s for a, b in pairwise(edges) for s in cut(a, b, CHUNK)]
+
+    def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
+        """The strip's share of S_I·, (vectors, M), for the block I that it lies in."""
+        share = np.zeros((self.vectors, self.blocks))
+        left = self.signs[:, rows]
+        edges = self.edges
+        product = scratch("product", (self.vectors, block.shape[0]), block.dtype)
+        for number in range(self.blocks):
+            first, last = max(edges[number], cols.start), min(edges[number + 1], cols.stop)
+            if first < last:
+                part = block[:, first - cols.start : last - cols.start]
+                np.matmul(self.signs[:, first:last], part.T, out=product)
+                share[:, number] = np.einsum("gi,gi->g", left, product)
+        return share
+
+    def draws(self, partials: Sequence[Array]) -> Array:
+        """All Hadamard patterns of all sign vectors."""
+        s = np.zeros((self.blocks, self.vectors, self.blocks))
+        starts = np.array([rows.start for rows in self.strips()])
+        owner = np.searchsorted(self.edges, starts, side="right") - 1
+        for number, share in zip(owner, partials, strict=True):
+            s[number] += share
+        patterns = hadamard(self.blocks)
+        draws: Array = np.einsum("mi,igj,mj->gm", patterns, s, patterns, optimize=True)
+        return draws.reshape(-1)[: self.count]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "signs"}
+
+
+def _ordered_sum(arrays: Sequence[Array]) -> Array:
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total

@@ -1,0 +1,226 @@
+r"""The Stein form: any block of the Stein matrix H_ij = h(x_i, x_j), without ever storing it.
+
+For a radial kernel k = φ(ρ), ρ = ‖y − y′‖², r = y − y′, and features (y, a, G) a block is
+
+    H = φ∘P + φ′∘Q + φ″∘R,
+    P = a·a′,
+    Q = 2[(Gᵀr)·a′ − (G′ᵀr)·a] − 2 tr(GG′ᵀ),
+    R = −4 (Gᵀr)·(G′ᵀr),
+
+where primes on features mark the second argument. For G a multiple of the identity or a
+diagonal matrix P, Q and R are matrix products of per-point factors, so a block costs a few
+products of small inner dimension and a few passes over the block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.engine.workspace import scratch
+from goodstein.features import SteinFeatures
+from goodstein.kernels.base import Kernel, generic_tile
+
+# Squared distances come from a matrix product, whose rounding error is about eps·‖y‖². Beyond
+# this spread, in bandwidths squared, it could be felt, and coordinates are subtracted instead.
+MAX_SPREAD = 1e7
+
+
+class SteinForm:
+    """The Stein matrix of n observations, block by block.
+
+    Parameters
+    ----------
+    features
+        The operator at the observations.
+    kernel
+        A fitted kernel.
+    """
+
+    def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
+        self.features = features
+        self.kernel = kernel
+        linear_map = getattr(kernel, "linear_map", None)
+        if linear_map is not None:
+            features = features.mapped(linear_map)
+        self._kernel: Kernel = getattr(kernel, "kernel", kernel) if linear_map is not None else kernel
+        # The median, not the mean: one outlier must not move the centre away from the rest.
+        points = features.points - np.median(features.points, axis=0)
+        self._features = SteinFeatures(points, features.value, features.weight)
+        self._norms = np.einsum("ij,ij->i", points, points)
+        self._factors = None
+        factorable = features.weight is None or features.weight.ndim < 3
+        if factorable and self._norms.max() <= MAX_SPREAD * _shortest_length(self._kernel) ** 2:
+            self._factors = _Factors(self._features, self._norms)
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self._features)
+
+    def take(self, index: Any) -> SteinForm:
+        """The form of some observations, in the given order."""
+        return SteinForm(self.features.take(index), self.kernel)
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols]; the array is scratch of this thread, valid until its next block."""
+        tile: _FactoredTile | _DirectTile
+        if self._factors is not None:
+            tile = _FactoredTile(self._factors, rows, cols)
+        else:
+            tile = _DirectTile(self._features, self._norms, rows, cols)
+        stein_tile = getattr(self._kernel, "stein_tile", None)
+        result: Array = stein_tile(tile) if stein_tile is not None else generic_tile(self._kernel, tile)
+        return result
+
+    def diagonal(self) -> Array:
+        """h(x_i, x_i), (n,)."""
+        zero = np.zeros(1)
+        phi, slope, _ = (float(profile[0]) for profile in self._kernel.profiles(zero))
+        value, weight = self._features.value, self._features.weight
+        m = self._features.points.shape[1]
+        if weight is None:
+            trace: Any = float(m)
+        elif weight.ndim == 1:
+            trace = m * weight**2
+        else:
+            trace = (weight.reshape(self.n, -1) ** 2).sum(axis=1)
+        result: Array = phi * np.einsum("ij,ij->i", value, value) - 2.0 * slope * trace
+        return result
+
+    def matrix(self) -> Array:
+        """The whole matrix, (n, n)."""
+        out = np.empty((self.n, self.n))
+        step = 256
+        for start in range(0, self.n, step):
+            rows = slice(start, min(start + step, self.n))
+            for first in range(start, self.n, step):
+                cols = slice(first, min(first + step, self.n))
+                block = self.block(rows, cols)
+                out[rows, cols] = block
+                out[cols, rows] = block.T
+        np.fill_diagonal(out, self.diagonal())
+        return out
+
+
+def _shortest_length(kernel: Kernel) -> float:
+    """The shortest bandwidth in a kernel; a kernel that names none is taken to have unit length."""
+    terms = getattr(kernel, "kernels", (kernel,))
+    return min(float(getattr(term, "bandwidth", None) or 1.0) for term in terms)
+
+
+class _Factors:
+    """Left and right factors of ρ, P, Q and R for a scalar or diagonal weight.
+
+    All of P, Q, R share one set of left columns; each uses a slice of it, with right columns of
+    its own, so that a linear combination of the three is again one matrix product.
+    """
+
+    def __init__(self, features: SteinFeatures, norms: Array) -> None:
+        x, a, g = features.points, features.value, features.weight
+        n, m = x.shape
+        ones = np.ones((n, 1))
+        self.rho_left = np.hstack([-2.0 * x, norms[:, None], ones])
+        self.rho_right = np.hstack([x, ones, norms[:, None]])
+        parts: dict[str, tuple[int, Array]]
+        if g is None or g.ndim == 1:
+            g = ones if g is None else g[:, None]
+            gx, xa, gn = g * x, np.einsum("ij,ij->i", x, a)[:, None], g * norms[:, None]
+            self.left = np.hstack([a, gx, xa, g, gn])
+            parts = {
+                "p": (0, a),
+                "q": (0, np.hstack([2.0 * gx, 2.0 * a, -2.0 * g, -2.0 * xa - 2.0 * m * g])),
+                "r": (m, np.hstack([8.0 * gx, np.zeros((n, 1)), -4.0 * gn, -4.0 * g])),
+            }
+        else:
+            gx, xa, gxx = g * x, x * a, g * x * x
+            self.left = np.hstack([a, gx, g, xa, gxx])
+            none = np.zeros((n, m))
+            parts = {
+                "p": (0, a),
+                "q": (0, np.hstack([2.0 * gx, 2.0 * a, -2.0 * xa - 2.0 * g, -2.0 * g])),
+                "r": (m, np.hstack([8.0 * gx, -4.0 * gxx, none, -4.0 * g])),
+            }
+        self._parts = parts
+        self._combined: dict[tuple[float, float, float], tuple[slice, Array]] = {}
+
+    def right(self, p: float, q: float, r: float) -> tuple[slice, Array]:
+        """Columns of `left`, and the right factor that makes them p·P + q·Q + r·R."""
+        key = (p, q, r)
+        if key not in self._combined:
+            used = [(w, *self._parts[name]) for w, name in zip(key, "pqr", strict=True) if w != 0.0]
+            start = min(first for _, first, _ in used)
+            stop = max(first + right.shape[1] for _, first, right in used)
+            total = np.zeros((len(self.left), stop - start))
+            for weight, first, right in used:
+                total[:, first - start : first - start + right.shape[1]] += weight * right
+            self._combined[key] = (slice(start, stop), total)
+        return self._combined[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_combined": {}}
+
+
+class _FactoredTile:
+    """A tile by matrix products of the factors."""
+
+    def __init__(self, factors: _Factors, rows: slice, cols: slice) -> None:
+        self._factors, self._rows, self._cols = factors, rows, cols
+        self._shape = (rows.stop - rows.start, cols.stop - cols.start)
+        self._buffers = 0
+
+    def rho(self) -> Array:
+        factors = self._factors
+        out = scratch("rho", self._shape)
+        return np.matmul(factors.rho_left[self._rows], factors.rho_right[self._cols].T, out=out)
+
+    def combine(self, p: float, q: float, r: float) -> Array:
+        columns, right = self._factors.right(p, q, r)
+        self._buffers += 1
+        out = scratch(f"combine{self._buffers}", self._shape)
+        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=out)
+
+
+class _DirectTile:
+    """A tile from differences of coordinates: any weight, and no cancellation for a scalar one."""
+
+    def __init__(self, features: SteinFeatures, norms: Array, rows: slice, cols: slice) -> None:
+        x, a, g = features.points, features.value, features.weight
+        m = x.shape[1]
+        x1, x2, a1, a2 = x[rows], x[cols], a[rows], a[cols]
+        self._p = a1 @ a2.T
+        self._q = np.zeros_like(self._p)
+        self._r = np.zeros_like(self._p)
+        if g is not None and g.ndim == 3:
+            self._rho = norms[rows, None] + norms[cols] - 2.0 * (x1 @ x2.T)
+            g1, g2 = g[rows], g[cols]
+            for j in range(a.shape[1]):
+                forward = np.einsum("il,il->i", g1[:, :, j], x1)[:, None] - g1[:, :, j] @ x2.T
+                backward = x1 @ g2[:, :, j].T - np.einsum("il,il->i", g2[:, :, j], x2)
+                self._q += forward * a2[:, j]
+                self._q -= backward * a1[:, j, None]
+                self._q -= g1[:, :, j] @ g2[:, :, j].T
+                self._r += forward * backward
+        else:
+            self._rho = np.zeros_like(self._p)
+            if g is None:
+                g = np.ones(len(x))
+            for i in range(m):
+                g1, g2 = (g[rows], g[cols]) if g.ndim == 1 else (g[rows, i], g[cols, i])
+                difference = x1[:, i, None] - x2[:, i]
+                forward, backward = g1[:, None] * difference, g2 * difference
+                self._rho += difference**2
+                self._q += forward * a2[:, i]
+                self._q -= backward * a1[:, i, None]
+                self._q -= np.outer(g1, g2)
+                self._r += forward * backward
+        self._q *= 2.0
+        self._r *= -4.0
+
+    def rho(self) -> Array:
+        return self._rho
+
+    def combine(self, p: float, q: float, r: float) -> Array:
+        return p * self._p + q * self._q + r * self._r

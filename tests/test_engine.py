@@ -1,0 +1,230 @@
+"""The engine against dense float64 algebra, and its promise that seeds alone decide the result."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from goodstein.engine.executors import check_workers, one_blas_thread, run
+from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, cut, quadratic_forms
+from goodstein.engine.signs import chained_signs, hadamard, independent_signs
+from goodstein.errors import InputError
+from goodstein.features import SteinFeatures
+from goodstein.form import SteinForm
+from goodstein.kernels import IMQ, Gaussian
+from goodstein.nulls import Calibration
+
+SEED = 20_220_328
+
+
+def gaussian_form(n: int, d: int = 3, kernel=None, *, scale: float = 1.0) -> SteinForm:
+    x = np.random.default_rng(n).standard_normal((n, d)) * scale
+    return SteinForm(SteinFeatures(x, -x / scale**2), kernel or IMQ(1.0))
+
+
+def off_diagonal(form: SteinForm) -> np.ndarray:
+    h = form.matrix()
+    np.fill_diagonal(h, 0.0)
+    return h
+
+
+def dense_draws(h: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    n = len(h)
+    signs = signs.astype(float)
+    return np.einsum("bi,bi->b", signs @ h, signs) / (n * (n - 1))
+
+
+def orthogonal_signs_as_printed(weights: OrthogonalSigns) -> np.ndarray:
+    """Every draw's signs written out, in the order of the data."""
+    order = weights.order()
+    order = np.arange(weights.n) if order is None else order
+    block = np.repeat(np.arange(weights.blocks), np.diff(weights.edges))
+    patterns = hadamard(weights.blocks)
+    permuted = np.array([eta * pattern[block] for eta in weights.signs for pattern in patterns])
+    signs = np.empty_like(permuted)
+    signs[:, order] = permuted
+    return signs[: weights.count]
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 255, 256, 257, 700])
+@pytest.mark.parametrize("scheme", [IndependentSigns, OrthogonalSigns])
+def test_statistic_and_draws_equal_the_dense_quadratic_forms(n, scheme):
+    form, weights = gaussian_form(n), scheme(SEED, n, 130)
+    h = off_diagonal(form)
+    signs = weights.signs if scheme is IndependentSigns else orthogonal_signs_as_printed(weights)
+    statistic, draws = quadratic_forms(form, weights)
+    expected = dense_draws(h, signs)
+    assert statistic == pytest.approx(h.sum() / (n * (n - 1)), rel=1e-11, abs=1e-15)
+    assert draws.shape == (130,)
+    np.testing.assert_allclose(draws, expected, rtol=0, atol=5e-6 * np.sqrt((expected**2).mean()))
+
+
+def test_a_strip_wider_than_what_is_held_at_a_time():
+    form = gaussian_form(4500, d=1)
+    weights = IndependentSigns(SEED, 4500, 5)
+    statistic, draws = quadratic_forms(form, weights)
+    h = off_diagonal(form)
+    assert statistic == pytest.approx(h.sum() / (4500 * 4499), rel=1e-9)
+    np.testing.assert_allclose(draws, dense_draws(h, weights.signs), rtol=0, atol=1e-5 * np.abs(draws).max())
+
+
+@pytest.mark.parametrize("scheme", [IndependentSigns, OrthogonalSigns])
+def test_workers_change_nothing_not_even_the_last_bit(scheme):
+    form, weights = gaussian_form(1100), scheme(SEED, 1100, 99)
+    reference = quadratic_forms(form, weights, workers=1)
+    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
+        for workers in (2, 3, -1, None, threads, processes):
+            statistic, draws = quadratic_forms(form, weights, workers=workers)
+            assert statistic == reference[0]
+            assert np.array_equal(draws, reference[1])
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), IMQ(1.0)])
+@pytest.mark.parametrize("scheme", [IndependentSigns, OrthogonalSigns])
+def test_tile_size_does_not_change_a_pvalue(scheme, kernel):
+    for seed in range(10):
+        form, weights = gaussian_form(600, kernel=kernel), scheme(seed, 600, 99)
+        reference = Calibration(*quadratic_forms(form, weights))
+        for tile in (37, 100, 511):
+            other = Calibration(*quadratic_forms(form, weights, tile=tile))
+            assert other.pvalue == reference.pvalue
+            assert other.statistic == pytest.approx(reference.statistic, rel=1e-10)
+
+
+def test_signs_are_a_function_of_seed_draw_and_row_alone():
+    large = independent_signs(SEED, 700, 200)
+    assert set(np.unique(large)) == {-1.0, 1.0}
+    for n, draws in ((1, 1), (300, 64), (256, 65), (699, 200)):
+        np.testing.assert_array_equal(independent_signs(SEED, n, draws), large[:draws, :n])
+    assert not np.array_equal(independent_signs(SEED + 1, 700, 200), large)
+    chains = chained_signs(SEED, 700, 50, 0.1)
+    np.testing.assert_array_equal(chained_signs(SEED, 400, 20, 0.1), chains[:20, :400])
+
+
+def test_signs_are_balanced_and_uncorrelated():
+    signs = independent_signs(SEED, 1024, 1024).astype(float)
+    n = signs.size
+    assert abs(signs.mean()) < 4 / np.sqrt(n)
+    for shifted in (signs[1:] * signs[:-1], signs[:, 1:] * signs[:, :-1], signs[:, 64:] * signs[:, :-64]):
+        assert abs(shifted.mean()) < 4 / np.sqrt(shifted.size)
+
+
+def test_chained_signs_have_the_correlation_of_the_chain():
+    flip = 0.1
+    signs = chained_signs(SEED, 2000, 500, flip).astype(float)
+    assert abs(signs.mean(axis=0)).max() < 5 / np.sqrt(500)
+    for lag in (1, 2, 5, 300):
+        expected = (1 - 2 * flip) ** lag
+        products = (signs[:, lag:] * signs[:, :-lag]).mean(axis=1)
+        assert abs(products.mean() - expected) < 5 * products.std() / np.sqrt(500)
+
+
+def test_hadamard_rows_are_orthogonal():
+    for order in (1, 2, 4, 32):
+        h = hadamard(order)
+        np.testing.assert_array_equal(h @ h.T, order * np.eye(order))
+
+
+def test_every_orthogonal_draw_is_marginally_rademacher():
+    # Over seeds, each sign of each draw is fair and independent of the other signs of the draw.
+    n, count, seeds = 300, 8, 400
+    signs = np.array([orthogonal_signs_as_printed(OrthogonalSigns(s, n, count)) for s in range(seeds)])
+    assert OrthogonalSigns(0, n, count).blocks == 4
+    assert abs(signs.mean(axis=0)).max() < 5.2 / np.sqrt(seeds)
+    pairs = (signs[:, :, ::2] * signs[:, :, 1::2]).mean(axis=0)
+    assert abs(pairs).max() < 5.2 / np.sqrt(seeds)
+
+
+@pytest.mark.parametrize("ordering", ["random", "sorted"])
+def test_orthogonal_pvalues_are_as_accurate_as_independent_ones(ordering):
+    """sd of p̂ over seeds, on one matrix, against the binomial sd."""
+    n, count, seeds = 600, 199, 120
+    x = np.random.default_rng(3).standard_normal((n, 1))
+    x = np.sort(x, axis=0) if ordering == "sorted" else x
+    form = SteinForm(SteinFeatures(x, -x), IMQ(1.0))
+    reference = quadratic_forms(form, IndependentSigns(1, n, 20_000))[1]
+    threshold = np.quantile(reference, 0.9)
+    estimates = [np.mean(quadratic_forms(form, OrthogonalSigns(s, n, count))[1] >= threshold) for s in range(seeds)]
+    binomial = np.sqrt(0.1 * 0.9 / count)
+    assert abs(np.mean(estimates) - 0.1) < 4 * binomial / np.sqrt(seeds) + 0.006
+    assert 0.8 < np.std(estimates) / binomial < 1.2
+
+
+@pytest.mark.parametrize("name", ["tiny bandwidth", "far cluster", "outlier", "huge score", "tiny score"])
+def test_single_precision_products_do_not_move_the_draws(name):
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((400, 2))
+    score, width = -x, 1.0
+    if name == "tiny bandwidth":
+        width = 1e-2
+    elif name == "far cluster":
+        x[200:] += 1e6
+    elif name == "outlier":
+        x[7] = 1e8
+        score = -x / (1 + x**2)
+    elif name == "huge score":
+        score = -1e30 * x
+    elif name == "tiny score":
+        score, width = -1e-30 * x, 1e30
+    form = SteinForm(SteinFeatures(x, score), Gaussian(width))
+    weights = IndependentSigns(SEED, 400, 200)
+    statistic, draws = quadratic_forms(form, weights)
+    expected = dense_draws(off_diagonal(form), weights.signs)
+    spread = expected.std()
+    assert spread > 0
+    np.testing.assert_allclose(draws, expected, rtol=0, atol=1e-5 * spread)
+    assert len(np.unique(draws)) > 100
+
+
+def test_far_clusters_keep_their_digits():
+    """Two clusters 1e6 bandwidths apart: each block equals that of the cluster by itself."""
+    rng = np.random.default_rng(6)
+    near, scores = rng.standard_normal((40, 2)), rng.standard_normal((80, 2))
+    both = np.vstack([near, near + 1e6])
+    rounded = both[40:] - 1e6
+    h = SteinForm(SteinFeatures(both, scores), IMQ(1.0)).matrix()
+    alone = SteinForm(SteinFeatures(rounded, scores[40:]), IMQ(1.0)).matrix()
+    np.testing.assert_allclose(h[40:, 40:], alone, rtol=1e-12, atol=1e-13)
+
+
+def test_forms_and_weights_travel_to_other_processes_without_their_caches():
+    form, weights = gaussian_form(300), IndependentSigns(SEED, 300, 2000)
+    quadratic_forms(form, weights)
+    assert len(pickle.dumps(weights)) < 1000
+    copy = pickle.loads(pickle.dumps(form))
+    np.testing.assert_array_equal(copy.matrix(), form.matrix())
+
+
+def test_cut_covers_everything_once():
+    for start, stop, step in ((0, 1, 5), (3, 700, 256), (0, 256, 256), (0, 257, 256)):
+        pieces = cut(start, stop, step)
+        rows = [i for piece in pieces for i in range(piece.start, piece.stop)]
+        assert rows == list(range(start, stop))
+        assert max(piece.stop - piece.start for piece in pieces) <= step
+
+
+def test_results_keep_the_order_of_the_items():
+    with ProcessPoolExecutor(2) as processes:
+        assert run(abs, [-3, 2, -1, 0, 5], processes, size=0) == [3, 2, 1, 0, 5]
+    assert run(abs, range(-50, 0), 4, size=0) == list(range(50, 0, -1))
+
+
+def test_blas_threads_are_given_back():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads() -> set[int]:
+        return {lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"}
+
+    before = threads()
+    with one_blas_thread(), one_blas_thread():
+        assert threads() == {1}
+    assert threads() == before
+
+
+@pytest.mark.parametrize("workers", [0, -2, 1.5, "two", True])
+def test_workers_that_make_no_sense_are_refused(workers):
+    with pytest.raises(InputError, match="`workers` must be a positive number of threads"):
+        check_workers(workers)
