@@ -1,0 +1,102 @@
+"""From what a user hands in to a float64 array (n, d), or a message that says what to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goodstein._typing import Array, ArrayLike
+from goodstein.errors import InputError, describe_rows
+
+
+def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model") -> Array:
+    """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
+
+    Parameters
+    ----------
+    data
+        An array, nested sequence, or a data frame of pandas, polars or Arrow.
+    dim
+        Number of columns that are expected; None takes what is there.
+    where
+        What expects them, for the message.
+    """
+    array = _as_array(data)
+    if array.dtype.kind not in "iuf":
+        raise InputError(
+            f"`data` must hold real numbers, got dtype {array.dtype}. Convert or drop the other "
+            "columns first."
+        )
+    x = np.array(array, dtype=np.float64, order="C")
+    if x.ndim == 1 and (dim is None or dim == 1):
+        x = x[:, None]
+    if x.ndim != 2:
+        expected = "(n, d)" if dim is None else f"(n, {dim})"
+        raise InputError(
+            f"`data` has shape {array.shape}, expected {expected}: one row per observation, one column per "
+            "coordinate."
+        )
+    if dim is not None and x.shape[1] != dim:
+        raise InputError(f"`data` has {x.shape[1]} columns, but {where} has {dim} dimensions.")
+    if x.shape[1] == 0:
+        raise InputError("`data` has no columns.")
+    if len(x) < 2:
+        raise InputError(f"`data` has {len(x)} rows; a test needs at least 2.")
+    missing = np.isnan(x).any(axis=1)
+    if missing.any():
+        raise InputError(
+            f"`data`: {describe_rows(missing)} hold NaN. Remove or complete them before the test; "
+            "goodstein never "
+            "drops or imputes values."
+        )
+    infinite = np.isinf(x).any(axis=1)
+    if infinite.any():
+        raise InputError(f"`data`: {describe_rows(infinite)} hold infinite values. Remove or correct them.")
+    return x
+
+
+def _as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        masked = np.ma.getmaskarray(data).reshape(len(data), -1).any(axis=1)
+        raise InputError(f"`data`: {describe_rows(masked)} hold masked values. Remove or complete them.")
+    root = type(data).__module__.partition(".")[0]
+    if root in ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb"):
+        return _from_frame(data)
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise InputError(f"`data` is not a rectangular array of numbers: {error}") from None
+
+
+def _from_frame(data: Any) -> np.ndarray[Any, Any]:
+    import narwhals as nw
+
+    frame = nw.from_native(data, allow_series=True, eager_only=True)
+    if isinstance(frame, nw.Series):
+        frame = frame.to_frame()
+    other = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
+    if other:
+        raise InputError(
+            f"`data` has columns that are not numbers: {', '.join(map(str, other[:5]))}. Select the "
+            "numeric columns "
+            "that the model describes."
+        )
+    missing = [name for name in frame.columns if frame[name].is_null().any()]
+    if missing:
+        bad = np.zeros(len(frame), bool)
+        for name in missing:
+            bad |= frame[name].is_null().to_numpy()
+        raise InputError(
+            f"`data`: {describe_rows(bad)} hold missing values (column {missing[0]!r}). Remove or "
+            "complete them "
+            "before the test."
+        )
+    return np.asarray(frame.to_numpy())
+
+
+def check_count(value: object, name: str, least: int = 1) -> int:
+    """An integer argument of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
+    return int(value)

@@ -1,0 +1,30 @@
+"""Domains: where a model is a density, and the auxiliary functions that tame their boundaries."""
+
+from goodstein.domains.auxiliaries import BallPower, BoxProduct, GeometricMean, ProductOfParts
+from goodstein.domains.auxiliary import Auxiliary, BoundaryDistance, Unit
+from goodstein.domains.ball import Ball
+from goodstein.domains.base import Domain, Face
+from goodstein.domains.box import Box, Orthant
+from goodstein.domains.euclidean import Euclidean
+from goodstein.domains.polygon import Polygon
+from goodstein.domains.polytope import Polytope
+from goodstein.domains.simplex import Simplex
+
+__all__ = [
+    "Auxiliary",
+    "Ball",
+    "BallPower",
+    "BoundaryDistance",
+    "Box",
+    "BoxProduct",
+    "Domain",
+    "Euclidean",
+    "Face",
+    "GeometricMean",
+    "Orthant",
+    "Polygon",
+    "Polytope",
+    "ProductOfParts",
+    "Simplex",
+    "Unit",
+]

@@ -1,0 +1,284 @@
+"""Convex polytopes given by linear inequalities."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from goodstein._typing import Array, ArrayLike, BoolArray
+from goodstein.domains._frozen import Frozen, as_floats, nested_tuple
+from goodstein.domains.base import Domain, Face
+from goodstein.errors import DomainError
+
+if TYPE_CHECKING:
+    from goodstein.domains.auxiliary import Auxiliary
+
+POINTS_PER_FACE = 4
+
+# Share of the coordinates' magnitude by which a computed point of a face may miss it.
+ROUNDING = 1e-12
+
+# The linear programmes are solved to about this accuracy.
+SOLVER_TOLERANCE = 1e-7
+
+
+class Polytope(Frozen, Domain):
+    r"""The convex set :math:`\{x : A x \le b\}`, which may be unbounded.
+
+    Inside it the distance to the boundary is
+    :math:`\min_i (b_i - A_i \cdot x) / \|A_i\|`, redundant rows included.
+
+    Parameters
+    ----------
+    A
+        One inequality per row, (m, d).
+    b
+        Right-hand sides, (m,).
+
+    Attributes
+    ----------
+    A, b : ndarray
+        As given, read-only.
+
+    Examples
+    --------
+    The triangle with corners (0, 0), (1, 0) and (0, 1):
+
+    >>> import numpy as np
+    >>> from goodstein.domains import Polytope
+    >>> triangle = Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
+    >>> triangle
+    Polytope(3 inequalities in R^2)
+    >>> triangle.boundary_distance(np.array([[0.4, 0.4]])).round(4)
+    array([0.1414])
+    """
+
+    A: Array
+    b: Array
+    _directions: Array
+    _offsets: Array
+    _center: Array
+    _radius: float
+
+    def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
+        matrix, right = as_floats(A, "A"), np.atleast_1d(as_floats(b, "b"))
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise DomainError(f"`A` must be a matrix with one inequality per row, got shape {matrix.shape}.")
+        if right.shape != (len(matrix),):
+            raise DomainError(
+                f"`b` must hold one number for each of the {len(matrix)} rows of `A`, "
+                f"got shape {right.shape}."
+            )
+        for name, values in (("A", matrix), ("b", right)):
+            wrong = np.argwhere(~np.isfinite(values))
+            if len(wrong):
+                raise DomainError(
+                    f"`{name}` must be finite; row {wrong[0][0]} is not. Drop inequalities without bound."
+                )
+        norms = np.linalg.norm(matrix, axis=1)
+        if not norms.all():
+            raise DomainError(f"Row {np.argmin(norms)} of `A` is zero, so it constrains nothing. Drop it.")
+        directions, offsets = matrix / norms[:, None], right / norms
+        center, radius = _chebyshev(directions, offsets)
+        self._set(A=matrix, b=right, _directions=directions, _offsets=offsets, _center=center, _radius=radius)
+
+    def _arguments(self) -> tuple[Hashable, ...]:
+        return nested_tuple(self.A), nested_tuple(self.b)
+
+    def __repr__(self) -> str:
+        count = len(self.b)
+        return f"Polytope({count} {'inequality' if count == 1 else 'inequalities'} in R^{self.dim})"
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return int(self.A.shape[1])
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every coordinate is bounded from both sides."""
+        return bool(np.isfinite(self._bounds).all())
+
+    @cached_property
+    def _bounds(self) -> Array:
+        """Smallest box around the polytope, (2, d), by linear programming."""
+        bounds = np.empty((2, self.dim))
+        for i, unit in enumerate(np.eye(self.dim)):
+            for side, sign in enumerate((1.0, -1.0)):
+                # Relative to the centre, so that an offset costs no accuracy.
+                end = _solve(sign * unit, self._directions, self._slack(self._center[None])[0] / self._radius)
+                bounds[side, i] = -sign * np.inf if end is None else self._center[i] + self._radius * end[i]
+        # The programmes are solved to about 1e-7, so the box might cut off a sliver.
+        width = bounds[1] - bounds[0]
+        margin = SOLVER_TOLERANCE * np.where(np.isfinite(width), width, 0.0)
+        bounds += np.stack([-margin, margin])
+        bounds.setflags(write=False)
+        return bounds
+
+    def _slack(self, x: Array) -> Array:
+        """Distance to each bounding hyperplane, negative beyond it, (n, m)."""
+        return np.asarray(self._offsets - x @ self._directions.T)
+
+    def contains(self, x: Array) -> BoolArray:
+        """Which rows satisfy every inequality, up to rounding, (n,)."""
+        magnitude = np.abs(self._offsets) + np.abs(x) @ np.abs(self._directions).T
+        within = self._slack(x) >= -ROUNDING * magnitude
+        return np.asarray(within.all(axis=1) & np.isfinite(x).all(axis=1))
+
+    def boundary_distance(self, x: Array) -> Array:
+        """Distance to the nearest bounding hyperplane, (n,)."""
+        return np.asarray(np.maximum(self._slack(x).min(axis=1), 0.0))
+
+    def boundary_gradient(self, x: Array) -> Array:
+        """Inward unit normal of the nearest bounding hyperplane, (n, d)."""
+        return np.asarray(-self._directions[self._slack(x).argmin(axis=1)])
+
+    def default_auxiliary(self) -> Auxiliary:
+        """:class:`~goodstein.domains.BoundaryDistance`."""
+        from goodstein.domains.auxiliary import BoundaryDistance
+
+        return BoundaryDistance()
+
+    def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
+        """Up to four points on every facet; inequalities that touch no facet are left out.
+
+        The first point is the centre of the largest ball in the facet. The others are
+        projections of ``interior`` points that fall on the facet, where there are any, and
+        otherwise uniform points on random chords through the centre.
+        """
+        faces = []
+        for i, (direction, offset) in enumerate(zip(self._directions, self._offsets, strict=True)):
+            points = self._facet_points(i, interior, rng)
+            if points is None:
+                continue
+            # Snap onto the hyperplane: a linear programme is solved to 1e-7 or so only.
+            points += (offset - points @ direction)[:, None] * direction
+            # After t steps row j has slack s_j + t·a_i·a_j, and row i has slack t.
+            slack = np.delete(self._slack(points), i, axis=1)
+            approach = 1 - np.delete(self._directions, i, axis=0) @ direction
+            apart = approach > ROUNDING
+            # A half-space lets one walk for ever: stop at a length typical of the polytope.
+            reach = (slack[:, apart] / approach[apart]).min(axis=1, initial=self._scale)
+            usable = reach > 0
+            if usable.any():
+                normals = np.tile(-direction, (int(usable.sum()), 1))
+                name = f"row {i}: A[{i}]·x = {self.b[i]:g}"
+                faces.append(Face(name, points[usable], normals, reach[usable]))
+        return faces
+
+    @property
+    def _scale(self) -> float:
+        """A length that is typical of the polytope and finite even if it is not bounded."""
+        return 10 * self._radius
+
+    def _facet_points(self, i: int, interior: Array | None, rng: np.random.Generator) -> Array | None:
+        """Points on facet i, up to rounding; None for a redundant row."""
+        direction = self._directions[i]
+        # Work relative to the centre and in units of the inradius, where everything is of order one.
+        offsets = self._slack(self._center[None])[0] / self._radius
+        cosines = self._directions @ direction
+        same = np.flatnonzero((cosines > 1 - ROUNDING) & (np.abs(offsets - offsets[i]) <= SOLVER_TOLERANCE))
+        if same[0] < i:
+            return None  # the same inequality once more
+        others = np.arange(len(offsets)) != i
+        # Not √(1 − cos²), which is 1e-8 instead of 0 for rows that repeat one another.
+        sines = np.linalg.norm(self._directions - cosines[:, None] * direction, axis=1)
+        constraints = np.column_stack([self._directions, sines])
+        solution = _solve(
+            -np.eye(self.dim + 1)[-1],
+            constraints[others],
+            offsets[others],
+            equality=(np.append(direction, 0.0), offsets[i]),
+            last_in=(0.0, 10.0),
+        )
+        if solution is None or solution[-1] <= SOLVER_TOLERANCE:
+            return None
+        middle = self._center + self._radius * solution[:-1]
+        points = [middle]
+        if self.dim > 1:
+            points.extend(self._projections(i, interior, rng))
+            points.extend(self._on_chord(i, middle, rng) for _ in range(POINTS_PER_FACE - len(points)))
+        return np.array(points)
+
+    def _projections(self, i: int, interior: Array | None, rng: np.random.Generator) -> list[Array]:
+        """Projections of a few interior points onto hyperplane i that hit the facet."""
+        if interior is None or len(interior) == 0:
+            return []
+        slack = self._slack(interior)
+        feet = interior + slack[:, [i]] * self._directions[i]
+        on_facet = (np.delete(self._slack(feet), i, axis=1) > SOLVER_TOLERANCE * self._radius).all(axis=1)
+        candidates = np.flatnonzero(on_facet & (slack.min(axis=1) >= 0))
+        return list(feet[rng.permutation(candidates)[: POINTS_PER_FACE - 1]])
+
+    def _on_chord(self, i: int, middle: Array, rng: np.random.Generator) -> Array:
+        """A uniform point on a random chord of facet i through ``middle``."""
+        direction = self._directions[i]
+        step = rng.standard_normal(self.dim)
+        step -= (step @ direction) * direction
+        step /= np.linalg.norm(step)
+        slope = np.delete(self._directions @ step, i)
+        slack = np.maximum(np.delete(self._slack(middle[None])[0], i), 0.0)
+        # A row that repeats row i has a slope of rounding errors, and must not stop the chord.
+        up, down = slope > ROUNDING, slope < -ROUNDING
+        ahead = (slack[up] / slope[up]).min(initial=self._scale)
+        behind = (slack[down] / -slope[down]).min(initial=self._scale)
+        return np.asarray(middle + rng.uniform(-0.9 * behind, 0.9 * ahead) * step)
+
+    def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw ``n`` points uniformly, by rejection from the bounding box."""
+        if not self.bounded:
+            raise DomainError(f"{self!r} is unbounded, so there is no uniform distribution on it.")
+        from goodstein.domains._rejection import sample_in_box
+
+        lower, upper = self._bounds
+        return sample_in_box(self, lower, upper, n, rng)
+
+
+def _chebyshev(directions: Array, offsets: Array) -> tuple[Array, float]:
+    """Centre and radius of a large ball inside, the largest one where there is one."""
+    d = directions.shape[1]
+    constraints = np.column_stack([directions, np.ones(len(directions))])
+    magnitude = scale = float(np.abs(offsets).max()) or 1.0
+    center, radius = np.zeros(d), 0.0
+    # Twice: the second time around the first centre and in units of the first radius, since a
+    # programme is solved to a share of its numbers, which are large for a small polytope far out.
+    for _ in range(2):
+        limits = (offsets - directions @ center) / scale
+        solution = _solve(-np.eye(d + 1)[-1], constraints, limits, last_in=(0.0, 2.0))
+        if solution is None:
+            raise DomainError(
+                "The polytope is empty: no x satisfies A x <= b. Check the signs of `A` and `b`."
+            )
+        center = center + scale * solution[:-1]
+        radius = float((offsets - directions @ center).min())
+        scale = max(radius, SOLVER_TOLERANCE * magnitude)
+    if radius <= ROUNDING * magnitude:
+        raise DomainError(
+            "The polytope has no interior: A x <= b leaves a set of lower dimension, on which there is no "
+            "density. Check for pairs of inequalities that amount to an equality."
+        )
+    return center, radius
+
+
+def _solve(
+    objective: Array,
+    constraints: Array,
+    limits: Array,
+    *,
+    equality: tuple[Array, float] | None = None,
+    last_in: tuple[float, float] | None = None,
+) -> Array | None:
+    """Minimise a linear function subject to ``constraints @ z <= limits``; None without minimiser."""
+    from scipy.optimize import linprog
+
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(objective)
+    if last_in is not None:
+        bounds[-1] = last_in
+    options: dict[str, Any] = {}
+    if equality is not None:
+        options = {"A_eq": equality[0][None], "b_eq": [equality[1]]}
+    solution = linprog(objective, A_ub=constraints, b_ub=limits, bounds=bounds, **options)
+    return np.asarray(solution.x) if solution.status == 0 else None
