@@ -446,7 +446,7 @@ X = np.array([[0.2, 0.3], [0.6, 0.1], [0.4, 0.4]])
         ),
         (
             lambda: Auxiliary(sine).evaluate(np.array([[0.5, 0.5], [0.0, 0.5]]), Box(0, [1, 1])),
-            r"1 of 2 rows \(row 1\) lie on the boundary of Box.*Pass its derivatives: Auxiliary\(value, grad",
+            r"1 of 2 rows \(row 1\) lie on the boundary of Box.*pass its derivatives: Auxiliary\(value, grad",
         ),
         (lambda: BallPower(0), "`p` must be a positive finite number, got 0"),
         (lambda: BallPower("two"), "`p` must be a positive finite number, got 'two'"),
@@ -503,7 +503,7 @@ def test_function_that_fails_next_to_the_data():
 def test_noise_is_reported():
     rng = np.random.default_rng(0)
     noisy = Auxiliary(lambda x: x.sum(axis=1) + 1e-3 * rng.standard_normal(len(x)))
-    with pytest.warns(NumericalScoreWarning, match=r"doubtful at 3 of 3 rows.*Pass its derivatives"):
+    with pytest.warns(NumericalScoreWarning, match=r"doubtful at 3 of 3 rows.*pass its derivatives"):
         noisy.evaluate(X, Box(0, [1, 1]))
 
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from goodstein.engine.executors import check_workers, one_blas_thread, run
-from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, cut, quadratic_forms
+from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.errors import InputError
 from goodstein.features import SteinFeatures
 from goodstein.form import SteinForm
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.nulls import Calibration
+from goodstein.slices import cut
 
 SEED = 20_220_328
 
@@ -132,7 +133,7 @@ def test_every_orthogonal_draw_is_marginally_rademacher():
     # Over seeds, each sign of each draw is fair and independent of the other signs of the draw.
     n, count, seeds = 300, 8, 400
     signs = np.array([orthogonal_signs_as_printed(OrthogonalSigns(s, n, count)) for s in range(seeds)])
-    assert OrthogonalSigns(0, n, count).blocks == 4
+    assert OrthogonalSigns(0, n, count).blocks == 8
     assert abs(signs.mean(axis=0)).max() < 5.2 / np.sqrt(seeds)
     pairs = (signs[:, :, ::2] * signs[:, :, 1::2]).mean(axis=0)
     assert abs(pairs).max() < 5.2 / np.sqrt(seeds)
@@ -147,7 +148,9 @@ def test_orthogonal_pvalues_are_as_accurate_as_independent_ones(ordering):
     form = SteinForm(SteinFeatures(x, -x), IMQ(1.0))
     reference = quadratic_forms(form, IndependentSigns(1, n, 20_000))[1]
     threshold = np.quantile(reference, 0.9)
-    estimates = [np.mean(quadratic_forms(form, OrthogonalSigns(s, n, count))[1] >= threshold) for s in range(seeds)]
+    estimates = [
+        np.mean(quadratic_forms(form, OrthogonalSigns(s, n, count))[1] >= threshold) for s in range(seeds)
+    ]
     binomial = np.sqrt(0.1 * 0.9 / count)
     assert abs(np.mean(estimates) - 0.1) < 4 * binomial / np.sqrt(seeds) + 0.006
     assert 0.8 < np.std(estimates) / binomial < 1.2

@@ -19,7 +19,7 @@ from goodstein.errors import DomainError, InputError, NumericalScoreWarning, Sam
 from goodstein.models import Model, as_model
 from goodstein.models.callables import Convention, Kind, recognise
 from goodstein.models.kde import GaussianKDE
-from goodstein.models.numerical import numerical_score
+from goodstein.differentiate import gradient
 
 # Module-level functions, so that models made of them can be pickled.
 
@@ -422,8 +422,8 @@ def test_numerical_score_does_not_depend_on_the_other_rows():
 
 def test_numerical_score_in_chunks(monkeypatch):
     x = points(37, 3)
-    whole = numerical_score(normal_logpdf, x, None)
-    monkeypatch.setattr("goodstein.models.numerical.CHUNK_ELEMENTS", 500)
+    whole = gradient(normal_logpdf, x, None, name="logpdf", remedy="")
+    monkeypatch.setattr("goodstein.differentiate.CHUNK_ELEMENTS", 500)
     largest = 0
 
     def logpdf(points):
@@ -431,7 +431,7 @@ def test_numerical_score_in_chunks(monkeypatch):
         largest = max(largest, points.size)
         return normal_logpdf(points)
 
-    assert_allclose(numerical_score(logpdf, x, None), whole, rtol=1e-12, atol=1e-13)
+    assert_allclose(gradient(logpdf, x, None, name="logpdf", remedy=""), whole, rtol=1e-12, atol=1e-13)
     assert largest <= 500
 
 
@@ -469,7 +469,7 @@ def test_undeclared_support_is_reported_where_it_matters():
 
     x = np.array([[1e-7], [0.5], [1.0], [2.0]])
     with pytest.raises(
-        ScoreError, match=r"at 1 of 4 rows \(row 0\): it is not finite there or nearby. Pass Model\(dom"
+        ScoreError, match=r"at 1 of 4 rows \(row 0\): it is not finite there or nearby. Pass `domain`"
     ):
         Model(logpdf=expon.logpdf).score(x)
     assert_allclose(Model(logpdf=expon.logpdf, domain=Orthant(1)).score(x), -np.ones((4, 1)), rtol=1e-9)
@@ -502,7 +502,9 @@ DOUBTFUL = {
 def test_doubtful_rows_are_reported(case):
     x = points(40, 2)
     x[7] = 0.2 + 1e-7
-    message = r"the numerical score is doubtful at \d+ of 40 rows.*error of up to .*Pass Model\(score=...\)"
+    message = (
+        r"the numerical derivatives are doubtful at \d+ of 40 rows.*error of up to .*pass Model\(score=...\)"
+    )
     with pytest.warns(NumericalScoreWarning, match=message) as caught:
         Model(logpdf=DOUBTFUL[case]).score(x)
     assert caught[0].filename == __file__

@@ -18,8 +18,8 @@ class DomainError(InputError):
     """Data lie outside the domain, or a domain is not a valid region."""
 
 
-class ScoreError(ValueError):
-    """A model's score or log density cannot be evaluated as needed."""
+class ScoreError(InputError):
+    """A score, log density or auxiliary function cannot be evaluated or differentiated as needed."""
 
 
 class SteinIdentityError(ValueError):

@@ -14,6 +14,7 @@ products of small inner dimension and a few passes over the block.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from goodstein._typing import Array
 from goodstein.engine.workspace import scratch
 from goodstein.features import SteinFeatures
 from goodstein.kernels.base import Kernel, generic_tile
+from goodstein.kernels.whitened import Whitened
 
 # Squared distances come from a matrix product, whose rounding error is about eps·‖y‖². Beyond
 # this spread, in bandwidths squared, it could be felt, and coordinates are subtracted instead.
@@ -42,23 +44,16 @@ class SteinForm:
     def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
         self.features = features
         self.kernel = kernel
-        linear_map = getattr(kernel, "linear_map", None)
-        if linear_map is not None:
-            features = features.mapped(linear_map)
-        self._kernel: Kernel = getattr(kernel, "kernel", kernel) if linear_map is not None else kernel
-        # The median, not the mean: one outlier must not move the centre away from the rest.
-        points = features.points - np.median(features.points, axis=0)
-        self._features = SteinFeatures(points, features.value, features.weight)
-        self._norms = np.einsum("ij,ij->i", points, points)
-        self._factors = None
-        factorable = features.weight is None or features.weight.ndim < 3
-        if factorable and self._norms.max() <= MAX_SPREAD * _shortest_length(self._kernel) ** 2:
-            self._factors = _Factors(self._features, self._norms)
+
+    @cached_property
+    def _prepared(self) -> _Prepared:
+        """Made when the first block is asked for: a form that is only permuted never needs it."""
+        return _Prepared(self.features, self.kernel)
 
     @property
     def n(self) -> int:
         """Number of observations."""
-        return len(self._features)
+        return len(self.features)
 
     def take(self, index: Any) -> SteinForm:
         """The form of some observations, in the given order."""
@@ -66,21 +61,14 @@ class SteinForm:
 
     def block(self, rows: slice, cols: slice) -> Array:
         """H[rows, cols]; the array is scratch of this thread, valid until its next block."""
-        tile: _FactoredTile | _DirectTile
-        if self._factors is not None:
-            tile = _FactoredTile(self._factors, rows, cols)
-        else:
-            tile = _DirectTile(self._features, self._norms, rows, cols)
-        stein_tile = getattr(self._kernel, "stein_tile", None)
-        result: Array = stein_tile(tile) if stein_tile is not None else generic_tile(self._kernel, tile)
-        return result
+        return self._prepared.block(rows, cols)
 
     def diagonal(self) -> Array:
         """h(x_i, x_i), (n,)."""
-        zero = np.zeros(1)
-        phi, slope, _ = (float(profile[0]) for profile in self._kernel.profiles(zero))
-        value, weight = self._features.value, self._features.weight
-        m = self._features.points.shape[1]
+        features, kernel = self._prepared.features, self._prepared.kernel
+        phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
+        value, weight = features.value, features.weight
+        m = features.points.shape[1]
         if weight is None:
             trace: Any = float(m)
         elif weight.ndim == 1:
@@ -103,6 +91,33 @@ class SteinForm:
                 out[cols, rows] = block.T
         np.fill_diagonal(out, self.diagonal())
         return out
+
+
+class _Prepared:
+    """Centred features in the kernel's own coordinates, with their factors."""
+
+    def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
+        if isinstance(kernel, Whitened):
+            features, kernel = features.mapped(kernel.linear_map), kernel.kernel
+        # The median, not the mean: one outlier must not move the centre away from the rest.
+        points = features.points - np.median(features.points, axis=0)
+        self.kernel = kernel
+        self.features = SteinFeatures(points, features.value, features.weight)
+        self.norms = np.einsum("ij,ij->i", points, points)
+        self.factors: _Factors | None = None
+        factorable = features.weight is None or features.weight.ndim < 3
+        if factorable and self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2:
+            self.factors = _Factors(self.features, self.norms)
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        tile: _FactoredTile | _DirectTile
+        if self.factors is not None:
+            tile = _FactoredTile(self.factors, rows, cols)
+        else:
+            tile = _DirectTile(self.features, self.norms, rows, cols)
+        stein_tile = getattr(self.kernel, "stein_tile", None)
+        result: Array = stein_tile(tile) if stein_tile is not None else generic_tile(self.kernel, tile)
+        return result
 
 
 def _shortest_length(kernel: Kernel) -> float:

@@ -100,15 +100,7 @@ class Auxiliary:
         """g (n,) or (n, d), and its derivatives ∂_i g or ∂_i g_i, (n, d)."""
         g = self._checked_value(x)
         if self._gradient is None:
-            from goodstein.domains._numerical import differentiate
-
-            dg = differentiate(
-                self._unchecked_value,
-                x,
-                domain,
-                name=repr(self),
-                remedy="Pass its derivatives: Auxiliary(value, gradient)",
-            )
+            dg = self._numerical_gradient(x, domain, scalar=g.ndim == 1)
         else:
             dg = _as_floats(self._gradient(x), f"the gradient of {self!r}")
             if dg.shape != x.shape:
@@ -117,6 +109,21 @@ class Auxiliary:
                 )
             _require_finite(dg, f"The gradient of {self!r}")
         return g, dg
+
+    def _numerical_gradient(self, x: Array, domain: Domain, *, scalar: bool) -> Array:
+        from goodstein.differentiate import gradient
+
+        remedy = "pass its derivatives: Auxiliary(value, gradient)"
+        if scalar:
+            return gradient(self._unchecked_value, x, domain, name=repr(self), remedy=remedy)
+        columns = []
+        for i in range(x.shape[1]):
+
+            def component(points: Array, i: int = i) -> Array:
+                return self._unchecked_value(points)[:, i]
+
+            columns.append(gradient(component, x, domain, name=repr(self), remedy=remedy)[:, i])
+        return np.column_stack(columns)
 
     def drift(self, x: Array, g: Array, dg: Array, model: Model) -> Array:
         """b = g·s + ∂g, (n, d)."""

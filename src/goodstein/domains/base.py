@@ -73,14 +73,14 @@ class Domain(ABC):
         """
         if not self.has_boundary:
             return np.zeros((len(x), self.dim))
-        from goodstein.domains._numerical import differentiate
+        from goodstein.differentiate import gradient
 
-        return differentiate(
+        return gradient(
             self.boundary_distance,
             x,
             self,
             name=f"the boundary distance of {self!r}",
-            remedy="Give the domain a method `boundary_gradient`",
+            remedy="give the domain a method `boundary_gradient`",
         )
 
     @property

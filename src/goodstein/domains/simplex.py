@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goodstein._typing import Array, BoolArray
-from goodstein.domains._frozen import Frozen, as_dimension
+from goodstein._frozen import Frozen, as_dimension
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError, describe_rows
 

@@ -38,6 +38,7 @@ from goodstein.engine.signs import (
     permutation,
 )
 from goodstein.engine.workspace import scratch
+from goodstein.slices import cut
 
 WIDTH = 2048
 """Columns of a strip that are held at a time."""
@@ -146,13 +147,6 @@ class _StripTask:
         return total, partial if partial is not None else np.empty(0)
 
 
-def cut(start: int, stop: int, step: int) -> list[slice]:
-    """[start, stop) in slices of at most `step`, of nearly equal length."""
-    count = max(1, -(-(stop - start) // step))
-    edges = [start + (stop - start) * k // count for k in range(count + 1)]
-    return [slice(a, b) for a, b in pairwise(edges)]
-
-
 @dataclass(frozen=True)
 class IndependentSigns:
     """Independent draws; with `flip` below one half, Markov chains along the rows."""
@@ -203,9 +197,9 @@ class OrthogonalSigns:
 
     @property
     def blocks(self) -> int:
-        """M: a power of two, at most 32, with at least 64 rows to a block; never from the tiles."""
+        """M: a power of two, at most 32, with at least 24 rows to a block; never from the tiles."""
         blocks = 1
-        while blocks < 32 and self.n >= 128 * blocks:
+        while blocks < 32 and self.n >= 48 * blocks:
             blocks *= 2
         return blocks
 

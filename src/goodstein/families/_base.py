@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein._typing import RNG, Array, ArrayLike
 from goodstein.domains import Domain
-from goodstein.domains._frozen import Frozen
+from goodstein._frozen import Frozen
 from goodstein.families._checks import as_points
 
 LONGEST_REPR = 80
@@ -23,6 +23,9 @@ class Family(Frozen):
     """
 
     _parameters: ClassVar[tuple[str, ...]]
+
+    batched: ClassVar[bool] = True
+    """All methods take all points at once, which :func:`goodstein.as_model` need not find out."""
 
     domain: Domain
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein._typing import Array
 from goodstein.errors import InputError
+from goodstein.slices import cut
 
 MAX_POINTS = 1000
 
@@ -46,10 +47,12 @@ class Median:
         n = len(points)
         if n > MAX_POINTS:
             points = points[np.linspace(0, n - 1, MAX_POINTS).astype(np.intp)]
-        distances = np.sqrt(_squared_distances(points))
-        median = float(np.median(distances))
+        squared = _squared_distances(points)
+        count = len(squared)
+        middle = [(count - 1) // 2, count // 2]
+        median = float(np.sqrt(np.partition(squared, middle)[middle]).mean())
         if median == 0:
-            positive = distances[distances > 0]
+            positive = np.sqrt(squared[squared > 0])
             if not positive.size:
                 raise InputError(
                     f"`data`: all {n} points are equal, so no bandwidth can be taken from them. "
@@ -64,13 +67,18 @@ def _squared_distances(points: Array) -> Array:
     n = len(points)
     centred = points - np.median(points, axis=0)
     norms = np.einsum("ij,ij->i", centred, centred)
-    size = norms[:, None] + norms
-    squared = size - 2.0 * (centred @ centred.T)
+    squared = centred @ centred.T
+    squared *= -2.0
+    squared += norms[:, None]
+    squared += norms
     upper = ~np.tri(n, dtype=bool)
-    # A difference of equal rows must come out as exactly 0, a tiny one with its digits.
-    i, j = np.nonzero(upper & (squared <= 1e-8 * size))
-    for chunk in range(0, len(i), 1 << 16):
-        rows, cols = i[chunk : chunk + (1 << 16)], j[chunk : chunk + (1 << 16)]
-        squared[rows, cols] = ((points[rows] - points[cols]) ** 2).sum(axis=1)
     result: Array = squared[upper]
+    threshold = 1e-8 * float(norms.max())
+    if result.min() <= threshold:
+        # A difference of equal rows must come out as exactly 0, a tiny one with its digits.
+        small = np.flatnonzero(result <= threshold)
+        rows, cols = (index[small] for index in np.nonzero(upper))
+        for part in cut(0, len(small), 1 << 16):
+            difference = points[rows[part]] - points[cols[part]]
+            result[small[part]] = (difference**2).sum(axis=1)
     return result

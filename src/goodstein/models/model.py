@@ -10,10 +10,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from goodstein._typing import RNG, Array, ArrayLike, BoolArray
+from goodstein.differentiate import gradient
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
-from goodstein.models.callables import Batched, Kind, recognise
-from goodstein.models.numerical import numerical_score
+from goodstein.models.callables import Batched, Convention, Kind, recognise
+from goodstein.models.frameworks import NumPy
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -43,6 +44,9 @@ class Model:
     weighted_score
         The function x ∘ s(x), for models in which it is finite where the score is not:
         that of a Dirichlet distribution is α − 1, also at zeros.
+    batched
+        Whether the functions are known to be NumPy functions of all points at once, so that
+        nothing has to be found out; a wrong promise is an error when they are called.
     name
         What messages and results call the model.
 
@@ -75,6 +79,7 @@ class Model:
         domain: Domain | None = None,
         sample: Function | None = None,
         weighted_score: Function | None = None,
+        batched: bool = False,
         name: str | None = None,
     ) -> None:
         functions = {"score": score, "logpdf": logpdf, "sample": sample, "weighted_score": weighted_score}
@@ -93,6 +98,7 @@ class Model:
             )
         self._functions = {key: value for key, value in functions.items() if value is not None}
         self._domain = domain
+        self._batched = batched
         self._name = name
         self._recognised: dict[tuple[str, int], Batched] = {}
 
@@ -268,6 +274,8 @@ class Model:
 
     def _function(self, key: str, kind: Kind, x: Array) -> Batched:
         """Return the user's function as a batched one, recognised once for each dimension."""
+        if self._batched:
+            return Batched(self._functions[key], kind, NumPy(), Convention.BATCH, settled=True)
         place = (key, x.shape[1])
         if place not in self._recognised:
             named = self._name or _title(self._functions[key])
@@ -281,7 +289,13 @@ class Model:
         logpdf = self._function("logpdf", Kind.LOGPDF, x)
         if logpdf.framework.differentiable:
             return logpdf.gradient(x)
-        return numerical_score(logpdf, x, self._domain, self.name)
+        return gradient(
+            logpdf,
+            x,
+            self._domain,
+            name=f"The log density of {self.name}",
+            remedy="pass Model(score=...), or a log density written with JAX or PyTorch",
+        )
 
     def _require_finite(self, what: str, values: Array, x: Array) -> None:
         bad: BoolArray = np.asarray(~np.isfinite(values).all(axis=1))

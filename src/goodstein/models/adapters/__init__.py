@@ -125,6 +125,7 @@ def _from_methods(model: Any) -> Model:
     return Model(
         **{key: method for key, method in methods.items() if callable(method)},
         domain=domain,
+        batched=getattr(model, "batched", False),
         name=describe(model),
     )
 

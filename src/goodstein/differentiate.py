@@ -1,4 +1,4 @@
-"""Scores by numerical differentiation of a log density.
+"""Gradients by numerical differentiation, for log densities and auxiliary functions.
 
 :func:`scipy.differentiate.derivative` does the work; what is added here is that every step
 stays inside the domain, that rows are taken in chunks, and that rows at which the result
@@ -46,43 +46,45 @@ EPS = float(np.finfo(np.float64).eps)
 CHUNK_ELEMENTS = 1 << 20
 
 
-def numerical_score(
-    logpdf: Callable[[Array], Array], x: Array, domain: Domain | None, name: str = "the model"
+def gradient(
+    function: Callable[[Array], Array], x: Array, domain: Domain | None, *, name: str, remedy: str
 ) -> Array:
-    """Gradient of a batched log density by finite differences of order eight.
+    """Gradient of a batched function by finite differences of order eight.
 
     Parameters
     ----------
-    logpdf
-        Log density, (m, d) to (m,).
+    function
+        Maps (m, d) to (m,).
     x
         Points, (n, d).
     domain
         Limits the steps. Where it has a tangent ``basis`` the derivatives are taken along
-        its rows, so ``logpdf`` is never evaluated off the domain's hyperplane, and the
-        result is the tangential part of the score.
-    name
-        What messages call the model.
+        its rows, so the function is never evaluated off the domain's hyperplane, and the
+        result is the tangential part of the gradient.
+    name, remedy
+        What messages call the function, and what they advise where this fails.
 
     Returns
     -------
     Array
-        The score, (n, d).
+        The gradient, (n, d).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from goodstein.models.numerical import numerical_score
+    >>> from goodstein.differentiate import gradient
     >>> def logpdf(x):
     ...     return -0.5 * (x**2).sum(axis=1)
-    >>> numerical_score(logpdf, np.array([[1.0, 2.0]]), None)
+    >>> gradient(logpdf, np.array([[1.0, 2.0]]), None, name="the log density", remedy="pass a score")
     array([[-1.0, -2.0]])
     """
     n, d = x.shape
+    if n == 0:
+        return np.empty((0, d))
     basis = None if domain is None else domain.basis
     directions = np.eye(d) if basis is None else basis
     room = np.full(n, np.inf) if domain is None else domain.boundary_distance(x)
-    _require_room(room, domain, name)
+    _require_room(room, domain, name, remedy)
     spread = _spread(x @ directions.T)
     score = np.empty((n, d))
     error = np.empty(n)
@@ -90,21 +92,21 @@ def numerical_score(
     rows = max(1, CHUNK_ELEMENTS // (9 * d * len(directions)))
     for start in range(0, n, rows):
         chunk = slice(start, start + rows)
-        lines = _Lines(logpdf, x[chunk], directions * spread[:, None])
+        lines = _Lines(function, x[chunk], directions * spread[:, None])
         slope, uncertain = _directional(lines, room[chunk], spread, domain)
         score[chunk] = (slope / spread) @ directions
         error[chunk] = (uncertain / (1 + np.abs(slope))).max(axis=1)
-    _report(score, error, domain, name)
+    _report(score, error, domain, name, remedy)
     return score
 
 
 class _Lines:
-    """The log density along straight lines through each point: one line per (row, direction)."""
+    """A function along straight lines through each point: one line per (row, direction)."""
 
-    def __init__(self, logpdf: Callable[[Array], Array], x: Array, moves: Array) -> None:
-        self.logpdf, self.x, self.moves = logpdf, x, moves
+    def __init__(self, function: Callable[[Array], Array], x: Array, moves: Array) -> None:
+        self.function, self.x, self.moves = function, x, moves
         self.row, self.direction = (i.ravel() for i in np.indices((len(x), len(moves))))
-        self.centre = logpdf(x)
+        self.centre = function(x)
         self.single, self.constant = True, True
 
     def points(self, lines: IntArray, t: Array) -> Array:
@@ -114,7 +116,7 @@ class _Lines:
 
     def __call__(self, t: Array, line: Array) -> Array:
         t, line = np.broadcast_arrays(t, line)
-        values = self.logpdf(self.points(line.ravel().astype(np.intp), t.ravel()))
+        values = self.function(self.points(line.ravel().astype(np.intp), t.ravel()))
         self.constant = self.constant and bool(np.all(values == self.centre[0]))
         with np.errstate(over="ignore"):
             rounded = values.astype(np.float32)
@@ -213,36 +215,34 @@ def _spread(coordinates: Array) -> Array:
     return np.maximum(spread, floor)
 
 
-def _require_room(room: Array, domain: Domain | None, name: str) -> None:
+def _require_room(room: Array, domain: Domain | None, name: str, remedy: str) -> None:
     stuck: BoolArray = ~(room > 0)
     if stuck.any():
         raise ScoreError(
-            f"{name}: {describe_rows(stuck)} lie on the boundary of {domain!r} or outside, where a log "
-            "density cannot be differentiated numerically. Move them inside, or pass Model(score=...) or "
-            "Model(weighted_score=...)."
+            f"{name}: {describe_rows(stuck)} lie on the boundary of {domain!r} or outside, where there is no "
+            f"room for numerical derivatives. Move them inside, or {remedy}."
         )
 
 
-def _report(score: Array, error: Array, domain: Domain | None, name: str) -> None:
+def _report(slopes: Array, error: Array, domain: Domain | None, name: str, remedy: str) -> None:
     """Raise or warn about rows whose derivative did not converge."""
-    broken: BoolArray = np.asarray(~np.isfinite(score).all(axis=1))
+    broken: BoolArray = np.asarray(~np.isfinite(slopes).all(axis=1))
     if broken.any():
         hint = (
-            "Pass Model(domain=...) so that the steps stay where the density is positive, "
+            "Pass `domain`, so that the steps stay where it is finite"
             if domain is None
-            else f"Check that it is finite throughout {domain!r}, "
+            else f"Check that it is finite throughout {domain!r}"
         )
         raise ScoreError(
-            f"{name}: the log density cannot be differentiated numerically at {describe_rows(broken)}: "
-            f"it is not finite there or nearby. {hint}or pass Model(score=...)."
+            f"{name} cannot be differentiated numerically at {describe_rows(broken)}: it is not finite there "
+            f"or nearby. {hint}, or {remedy}."
         )
     doubtful = ~(error <= TRUSTED)
     if doubtful.any():
         warnings.warn(
-            f"{name}: the numerical score is doubtful at {describe_rows(doubtful)}, with an estimated "
-            f"relative error of up to {error.max():.1g}. A kink, noise or single precision in the log "
-            "density does that, or a boundary within rounding of the point. Pass Model(score=...), "
-            "or a JAX or torch log density.",
+            f"{name}: the numerical derivatives are doubtful at {describe_rows(doubtful)}, with an estimated "
+            f"relative error of up to {error.max():.1g}. A kink, noise or single precision does that, or a "
+            f"boundary within rounding of the point. To be sure, {remedy}.",
             NumericalScoreWarning,
             stacklevel=5,
         )

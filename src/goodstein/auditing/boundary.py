@@ -1,0 +1,182 @@
+"""How fast density and auxiliary function go to zero at each face of the boundary.
+
+Near a face let q ~ δ^(α−1) and Gᵀν ~ δ^a at distance δ. Then
+
+    Stein's identity   needs  q·Gᵀν → 0,      that is  α − 1 + a > 0,
+    a finite variance  needs  E‖b‖² < ∞,      that is  2a + α > 2,
+    a density          needs  ∫q < ∞,         that is  α > 0.
+
+Both exponents come from the score and the auxiliary function alone: δ·∂_ν log q → α − 1, and a
+is the slope of log‖Gᵀν‖ against log δ.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.auditing.report import Check
+from goodstein.domains.base import Domain, Face
+from goodstein.domains.box import Box
+from goodstein.domains.simplex import Simplex
+from goodstein.errors import NumericalScoreWarning, ScoreError
+from goodstein.models.model import Model
+from goodstein.operators.base import Operator
+
+DELTAS = np.array([1e-2, 1e-3, 1e-4, 1e-5])
+"""Steps from a face, as shares of the way that can be gone."""
+
+TOLERANCE = 5e-3
+"""Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """The exponents at one face: q ~ δ^density, Gᵀν ~ δ^weight."""
+
+    face: str
+    density: float
+    weight: float
+
+    @property
+    def integrable(self) -> bool:
+        """Whether ∫q is finite at this face."""
+        return self.density > -1.0 + TOLERANCE
+
+    @property
+    def identity(self) -> bool:
+        """Whether q·Gᵀν vanishes at this face."""
+        return self.density + self.weight > TOLERANCE
+
+    @property
+    def variance(self) -> bool:
+        """Whether the drift has a finite second moment at this face."""
+        return 2.0 * self.weight + self.density - 1.0 > TOLERANCE
+
+    @property
+    def valid(self) -> bool:
+        """Whether the test can be valid as far as this face is concerned."""
+        return self.integrable and self.identity and self.variance
+
+    def problem(self) -> str:
+        """What goes wrong at this face."""
+        q, g, flux = (_power(e) for e in (self.density, self.weight, self.density + self.weight))
+        where = f"near the face {self.face} the density behaves like {q} at distance δ"
+        if not self.integrable:
+            return f"{where} and has no finite integral, so it is not a density on this domain"
+        if not self.identity:
+            return (
+                f"{where} and the operator's weight like {g}, so their product ({flux}) does not "
+                "vanish at the boundary "
+                "and Stein's identity fails"
+            )
+        return (
+            f"{where} and the operator's weight like {g}: Stein's identity holds but the statistic "
+            "has no finite "
+            f"variance (it needs 2·{self.weight:.2f} + {self.density + 1:.2f} > 2)"
+        )
+
+
+def _power(exponent: float) -> str:
+    """δ^exponent in words; an exponent of zero is a constant."""
+    return "a constant" if abs(exponent) < TOLERANCE else f"δ^{exponent:.2f}"
+
+
+def exponents(
+    model: Model, domain: Domain, operator: Operator, interior: Array | None, rng: np.random.Generator
+) -> list[Exponents]:
+    """The worst exponents at every face; the score is evaluated once for all of them."""
+    faces = domain.faces(interior, rng)
+    if not faces:
+        return []
+    x, normals, delta = _walk(faces)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalScoreWarning)
+        slope = delta * np.einsum("ij,ij->i", model.score(x), normals)
+    weight = np.linalg.norm(operator.boundary_weight(domain, x, normals), axis=1)  # type: ignore[attr-defined]
+    result, first = [], 0
+    for face in faces:
+        shape = (len(DELTAS), len(face.points))
+        part = slice(first, first + shape[0] * shape[1])
+        first = part.stop
+        q, w = slope[part].reshape(shape), weight[part].reshape(shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            decay = np.log(w[-2] / w[-1]) / np.log(DELTAS[-2] / DELTAS[-1])
+        decay[w[-1] == 0.0] = np.inf
+        # δ·∂log q is its limit plus O(δ): one step of extrapolation removes that term.
+        limit = q[-1] - (q[-2] - q[-1]) / (DELTAS[-2] / DELTAS[-1] - 1.0)
+        worst = int(np.argmin(np.minimum(limit + decay, 2.0 * decay + limit - 1.0)))
+        result.append(Exponents(face.name, float(limit[worst]), float(decay[worst])))
+    return result
+
+
+def _walk(faces: Sequence[Face]) -> tuple[Array, Array, Array]:
+    """All probe points of all faces, their normals, and their distances from the face."""
+    points, normals, deltas = [], [], []
+    for face in faces:
+        for delta in DELTAS:
+            step = delta * face.reach
+            points.append(face.points + step[:, None] * face.normals)
+            normals.append(face.normals)
+            deltas.append(step)
+    return np.vstack(points), np.vstack(normals), np.concatenate(deltas)
+
+
+def check_boundary(
+    model: Model, domain: Domain, operator: Operator, interior: Array | None, rng: np.random.Generator
+) -> Check:
+    """Whether Stein's identity and a finite variance are possible at every face."""
+    name = "boundary"
+    if not domain.has_boundary:
+        return Check(name, "pass", f"{domain!r} has no boundary.")
+    if not hasattr(operator, "boundary_weight"):
+        return Check(
+            name,
+            "warn",
+            f"{operator!r} has no `boundary_weight`, so it was not checked that q·g vanishes at the "
+            "boundary.",
+        )
+    try:
+        found = exponents(model, domain, operator, interior, rng)
+    except ScoreError as error:
+        return Check(name, "warn", f"The score could not be evaluated close to the boundary: {error}")
+    bad = [e for e in found if not e.valid]
+    if not bad:
+        least = min((e.density + e.weight for e in found), default=np.inf)
+        rate = "faster than any power" if least > 50 else f"at least like δ^{least:.2f}"
+        return Check(name, "pass", f"q·g vanishes {rate} at all {len(found)} faces or rings probed.")
+    worst = min(bad, key=lambda e: (e.integrable, e.identity, e.density + e.weight))
+    message = worst.problem() + "."
+    if len(bad) > 1:
+        message += f" ({len(bad)} of {len(found)} faces are affected.)"
+    if worst.integrable:
+        message += _advice(model, domain, operator, interior, rng)
+    return Check(name, "fail", message[0].upper() + message[1:])
+
+
+def _advice(
+    model: Model, domain: Domain, operator: Operator, interior: Array | None, rng: np.random.Generator
+) -> str:
+    """Which operators would be valid here, tried out before they are recommended."""
+    from goodstein.domains import ProductOfParts
+    from goodstein.operators import LogRatio, Mirrored, Standardised
+
+    candidates: list[Operator] = [Standardised()]
+    if isinstance(domain, Simplex):
+        candidates = [LogRatio(), Mirrored(), Standardised(ProductOfParts())]
+    elif isinstance(domain, Box):
+        candidates = [Standardised(), Mirrored()]
+    valid = [
+        repr(candidate).replace("auxiliary=None", "")
+        for candidate in candidates
+        if candidate != operator and all(e.valid for e in exponents(model, domain, candidate, interior, rng))
+    ]
+    if not valid:
+        return (
+            " No operator of this library is valid for this density here; check the score near the boundary."
+        )
+    return f" Valid here: operator={' or '.join(valid)}."

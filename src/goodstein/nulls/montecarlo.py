@@ -1,0 +1,83 @@
+"""Null distributions by simulating the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein._validation import check_count
+from goodstein.engine.executors import Workers, run
+from goodstein.errors import DomainError, InputError
+from goodstein.models.model import Model
+from goodstein.nulls.base import Calibration, draw_seed
+from goodstein.problem import Problem
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """Simulate the model: the p-value is exact at every sample size.
+
+    Every simulated sample goes through the same steps as the data, bandwidth rules included, so
+    the observed and the simulated statistics are exchangeable under the null. The model must be
+    able to draw independent samples.
+
+    Parameters
+    ----------
+    n_resamples
+        Number of simulated samples; the level is exact when level·(n_resamples + 1) is a whole
+        number.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> x = gs.families.Normal(0, 1).sample(50, rng=1)
+    >>> gs.ksd_test(x, gs.families.Normal(1, 1), null=gs.MonteCarlo(99), rng=1).pvalue
+    0.01
+    """
+
+    n_resamples: int = 999
+
+    def __post_init__(self) -> None:
+        check_count(self.n_resamples, "n_resamples")
+
+    def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
+        """The statistic of the data and of every simulated sample."""
+        _require_sampler(problem.model, "MonteCarlo")
+        task = _Simulated(problem, draw_seed(rng))
+        statistic = problem.statistic(workers)
+        draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
+        return Calibration(statistic, np.array(draws))
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """The statistic of the k-th simulated sample; its random numbers depend on (seed, k) alone."""
+
+    problem: Problem
+    seed: int
+
+    def __call__(self, k: int) -> float:
+        return self.problem.with_data(simulate(self.problem, self.seed, k)).statistic()
+
+
+def simulate(problem: Problem, seed: int, k: int) -> Array:
+    """The k-th sample of the model, as many observations as the data."""
+    sample = problem.model.sample(len(problem.data), np.random.default_rng([seed, k]))
+    try:
+        problem.domain.validate(sample)
+    except DomainError as error:
+        raise DomainError(
+            f"The sampler of {problem.model.name} leaves the domain: {str(error).removeprefix('`data`: ')} "
+            "For a model that is restricted to the domain use families.Truncated(model, domain)."
+        ) from None
+    return sample
+
+
+def _require_sampler(model: Model, method: str) -> None:
+    if not model.has_sample:
+        raise InputError(
+            f"{method} simulates the model, but {model.name} has no sampler. Pass "
+            "Model(..., sample=function of (n, rng)), or use null=WildBootstrap()."
+        )

@@ -1,0 +1,55 @@
+"""What an operator is, and which one a domain gets by default."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from goodstein._typing import Array
+from goodstein.domains.base import Domain
+from goodstein.domains.simplex import Simplex
+from goodstein.features import SteinFeatures
+from goodstein.models.model import Model
+
+
+class Operator(Protocol):
+    """What the library asks of an operator; any object with this method can be passed as `operator`.
+
+    Two more methods are used where they exist. ``fitted(data, domain)`` returns the operator with
+    everything that it takes from the data fixed. ``boundary_weight(domain, x, normals)`` returns
+    Gᵀν, (n, J), at points x with inward unit normals ν: the audit checks that q·Gᵀν vanishes at the
+    boundary.
+    """
+
+    def features(self, model: Model, domain: Domain, data: Any) -> SteinFeatures:
+        """The operator at each observation; see :class:`goodstein.features.SteinFeatures`."""
+        ...
+
+
+def default_operator(domain: Domain) -> Operator:
+    """The operator of choice on a domain: it is valid for every density that is bounded there.
+
+    Without boundary the Langevin operator; on a simplex the log-ratio operator; otherwise the
+    standardised operator with the domain's own auxiliary function.
+    """
+    from goodstein.operators.langevin import Langevin
+    from goodstein.operators.logratio import LogRatio
+    from goodstein.operators.standardised import Standardised
+
+    if isinstance(domain, Simplex):
+        return LogRatio()
+    return Standardised() if domain.has_boundary else Langevin()
+
+
+def fitted_operator(operator: Operator, data: Any, domain: Domain) -> Operator:
+    """The operator with everything that it takes from the data fixed."""
+    fit = getattr(operator, "fitted", None)
+    if fit is None:
+        return operator
+    result: Operator = fit(data, domain)
+    return result
+
+
+def tangent(domain: Domain, vectors: Array) -> Array:
+    """Coordinates of ambient vectors (n, d) in the domain's tangent space, (n, m)."""
+    basis = domain.basis
+    return vectors if basis is None else vectors @ basis.T

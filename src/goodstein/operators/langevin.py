@@ -1,0 +1,42 @@
+"""The Langevin operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.domains.base import Domain
+from goodstein.features import SteinFeatures
+from goodstein.models.model import Model
+from goodstein.operators.base import tangent
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """T f = ∇log q · f + ∇·f, the operator of the ordinary kernel Stein discrepancy.
+
+    It is the standardised operator with g = 1. On a domain with a boundary it is valid only if
+    the density vanishes there fast enough; the audit says whether it does.
+
+    References
+    ----------
+    Chwialkowski, Strathmann, Gretton (2016); Liu, Lee, Jordan (2016).
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> x = gs.families.Normal(0.0, 1.0).sample(100, rng=1)
+    >>> result = gs.ksd_test(x, gs.families.Normal(0.0, 1.0), operator=gs.Langevin(), rng=1)
+    >>> result.pvalue > 0.05
+    True
+    """
+
+    def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
+        """(y, a, G) = (x, s, 1)."""
+        return SteinFeatures(tangent(domain, data), tangent(domain, model.score(data)))
+
+    def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
+        """ν itself: its length is one."""
+        return np.ones((len(x), 1))

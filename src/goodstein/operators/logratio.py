@@ -1,0 +1,60 @@
+"""The log-ratio operator: compositions in Aitchison geometry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goodstein._typing import Array
+from goodstein.domains.base import Domain
+from goodstein.domains.simplex import Simplex
+from goodstein.errors import InputError, describe_rows
+from goodstein.features import SteinFeatures
+from goodstein.models.model import Model
+
+
+@dataclass(frozen=True)
+class LogRatio:
+    """The Langevin operator in isometric log-ratio coordinates y = V log x, V1 = 0.
+
+    The open simplex becomes R^(d−1) and has no boundary left. The density of y is q(x)·∏x up to a
+    constant, so its score is V[x∘s − (x·s + d)x]; for a Dirichlet model V(α − α₀x), bounded, and the
+    test is valid for every α > 0. It equals the matrix operator with G = ∂x/∂y and the kernel composed
+    with the log-ratios, and does not depend on the basis V.
+
+    Zeros have no logarithm: with them use :class:`Mirrored` or ``Standardised(ProductOfParts())``.
+
+    References
+    ----------
+    Egozcue et al. (2003), Isometric logratio transformations.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> model = gs.families.Dirichlet([0.5, 0.5, 0.5])
+    >>> result = gs.ksd_test(model.sample(100, rng=1), model, operator=gs.LogRatio(), rng=1)
+    >>> result.pvalue > 0.05
+    True
+    """
+
+    def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
+        """(y, a, G) = (ilr x, score of ilr x, 1)."""
+        if not isinstance(domain, Simplex):
+            raise InputError(f"LogRatio works on a Simplex, got {domain!r}. Use Standardised() there.")
+        zero = (data <= 0).any(axis=1)
+        if zero.any():
+            raise InputError(
+                f"`data`: {describe_rows(zero)} have parts that are zero, and zeros have no log-ratio. "
+                "Use operator=Mirrored() or operator=Standardised(ProductOfParts()), which allow "
+                "zeros for models "
+                "such as Dirichlet, or replace the zeros by a method of your choice before the test."
+            )
+        weighted = model.weighted_score(data)
+        total = weighted.sum(axis=1, keepdims=True) + domain.dim
+        return SteinFeatures(domain.to_logratio(data), (weighted - total * data) @ domain.basis.T)
+
+    def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
+        """Gᵀν for G = ∂x/∂y."""
+        inner = x * normals
+        assert domain.basis is not None
+        weight: Array = (inner - x * inner.sum(axis=1, keepdims=True)) @ domain.basis.T
+        return weight

@@ -1,0 +1,86 @@
+"""The standardised operator with a scalar or diagonal auxiliary function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goodstein._typing import Array
+from goodstein.domains.auxiliary import Auxiliary
+from goodstein.domains.base import Domain
+from goodstein.errors import InputError
+from goodstein.features import SteinFeatures
+from goodstein.models.model import Model
+from goodstein.operators.base import tangent
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """T f = q⁻¹ Σ_i ∂_i(q g_i f_i), with an auxiliary function g that makes q·g vanish at the boundary.
+
+    With b = g·s + ∂g it is b·f + Σ_i g_i ∂_i f_i. On a simplex derivatives are taken in its tangent
+    space, in an orthonormal basis, so the result does not depend on how log q is extended off the
+    simplex.
+
+    Parameters
+    ----------
+    auxiliary
+        g: one of :class:`BallPower`, :class:`BoundaryDistance`, :class:`ProductOfParts`,
+        :class:`GeometricMean`, :class:`BoxProduct`, or an :class:`Auxiliary` of your own. None
+        takes the domain's own.
+
+    References
+    ----------
+    Xu (2022), Standardisation-function kernel Stein discrepancy.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> ball = gs.Ball(2)
+    >>> model = gs.families.Truncated(gs.families.Normal([0, 0], 1.0), ball)
+    >>> x = model.sample(100, rng=1)
+    >>> result = gs.ksd_test(x, model, operator=gs.Standardised(gs.BallPower(2)), rng=1)
+    >>> result.pvalue > 0.05
+    True
+    """
+
+    auxiliary: Auxiliary | None = None
+
+    def __post_init__(self) -> None:
+        if self.auxiliary is not None and not hasattr(self.auxiliary, "evaluate"):
+            raise InputError(
+                f"`auxiliary` must be an auxiliary function, got {self.auxiliary!r}. "
+                "Wrap a function of your own: Standardised(Auxiliary(function))."
+            )
+
+    def fitted(self, data: Array, domain: Domain) -> Standardised:
+        """With the auxiliary function that is used, its scales fixed."""
+        return Standardised(self._auxiliary(domain).fitted(data, domain))
+
+    def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
+        """(y, a, G) = (x, b, g)."""
+        auxiliary = self._auxiliary(domain)
+        g, dg = auxiliary.evaluate(data, domain)
+        _require_scalar(auxiliary, g, domain)
+        drift = auxiliary.drift(data, g, dg, model)
+        return SteinFeatures(tangent(domain, data), tangent(domain, drift), g)
+
+    def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
+        """gν, the part of g that must vanish on a face with normal ν."""
+        auxiliary = self._auxiliary(domain)
+        g = auxiliary.value(x, domain)
+        _require_scalar(auxiliary, g, domain)
+        return g[:, None] if g.ndim == 1 else g * normals
+
+    def _auxiliary(self, domain: Domain) -> Auxiliary:
+        return self.auxiliary if self.auxiliary is not None else domain.default_auxiliary()
+
+
+def _require_scalar(auxiliary: Auxiliary, g: Array, domain: Domain) -> None:
+    if g.ndim == 2 and domain.basis is not None:
+        raise InputError(
+            f"{auxiliary!r} has one value per part, but on {domain!r} an auxiliary function must be "
+            "scalar and "
+            "vanish on every face, because every tangential derivative meets several faces. Use "
+            "ProductOfParts() or "
+            "BoundaryDistance()."
+        )

@@ -1,0 +1,64 @@
+"""A test before its null distribution: data, model, domain, operator and kernel, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from goodstein.domains.base import Domain
+from goodstein.engine.executors import Workers
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.features import SteinFeatures
+from goodstein.form import SteinForm
+from goodstein.kernels.base import Kernel
+from goodstein.models.model import Model
+from goodstein.operators.base import Operator, fitted_operator
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that determines the statistic.
+
+    Operator and kernel are as the user gave them; what they take from the data (bandwidths,
+    scales) is fixed when it is first needed, and fixed anew for other data, so that a simulated
+    null distribution goes through exactly the steps of the observed statistic.
+    """
+
+    data: Any
+    model: Model
+    domain: Domain
+    operator: Operator
+    kernel: Kernel
+
+    @cached_property
+    def fitted_operator(self) -> Operator:
+        """The operator with everything that it takes from the data fixed."""
+        return fitted_operator(self.operator, self.data, self.domain)
+
+    @cached_property
+    def features(self) -> SteinFeatures:
+        """The operator at the observations; the only place where the score is evaluated."""
+        return self.fitted_operator.features(self.model, self.domain, self.data)
+
+    @cached_property
+    def fitted_kernel(self) -> Kernel:
+        """The kernel with its bandwidth fixed."""
+        return self.kernel.fitted(self.features.points)
+
+    @cached_property
+    def form(self) -> SteinForm:
+        """The Stein form of the observations."""
+        return SteinForm(self.features, self.fitted_kernel)
+
+    def statistic(self, workers: Workers = 1) -> float:
+        """The U-statistic of KSD²."""
+        return quadratic_forms(self.form, None, workers=workers)[0]
+
+    def with_data(self, data: Any) -> Problem:
+        """The same question of other data."""
+        return replace(self, data=data)
+
+    def with_model(self, model: Model) -> Problem:
+        """The same question of another model."""
+        return replace(self, model=model.on(self.domain))

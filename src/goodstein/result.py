@@ -1,0 +1,146 @@
+"""What a test returns."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.domains.base import Domain
+from goodstein.kernels.base import Kernel
+from goodstein.nulls.base import Null
+from goodstein.operators.base import Operator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from goodstein.auditing import AuditReport
+
+
+@dataclass(frozen=True, eq=False)
+class TestResult:
+    """The outcome of a goodness-of-fit test and how it was obtained.
+
+    Attributes
+    ----------
+    statistic
+        U-statistic of the squared kernel Stein discrepancy; near zero, possibly below, if the
+        model fits.
+    pvalue
+        Probability of a statistic at least this large if the model were true; never zero.
+    null_distribution
+        Draws of the statistic under the null, on which the p-value rests.
+    n
+        Number of observations.
+    model, domain, operator, kernel, null
+        What was used; the kernel with its bandwidth, the operator with its scales.
+    audit
+        What was found out about the validity of the test.
+    notes
+        Everything that a reader of the p-value should know.
+    """
+
+    __test__ = False  # not a test case, whatever pytest thinks of the name
+
+    statistic: float
+    pvalue: float
+    null_distribution: Array = field(repr=False)
+    n: int
+    model: str
+    domain: Domain
+    operator: Operator
+    kernel: Kernel
+    null: Null
+    audit: AuditReport = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("model", self.model),
+            ("data", f"{self.n} observations on {self.domain!r}"),
+            ("operator", _short(self.operator)),
+            ("kernel", _short(self.kernel)),
+            ("null", _short(self.null)),
+            ("statistic", f"{self.statistic:.6g}   (KSD², U-statistic)"),
+            ("p-value", f"{self.pvalue:.4g}"),
+        ]
+
+    def _verdict(self) -> str:
+        if self.pvalue <= 0.01:
+            evidence = "strong evidence against the model"
+        elif self.pvalue <= 0.05:
+            evidence = "evidence against the model"
+        else:
+            evidence = "no evidence against the model"
+        return f"{evidence[0].upper()}{evidence[1:]}."
+
+    def summary(self) -> str:
+        """The result as a short text."""
+        lines = ["Kernel Stein discrepancy test", ""]
+        lines += [f"  {name:<10} {value}" for name, value in self._rows()]
+        lines += ["", f"  {self._verdict()}"]
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self._rows()
+        )
+        notes = "".join(f"<p><em>Note:</em> {html.escape(note)}</p>" for note in self.notes)
+        return (
+            f"<div><strong>Kernel Stein discrepancy test</strong><table>{rows}</table>"
+            f"<p>{html.escape(self._verdict())}</p>{notes}</div>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, strings and lists."""
+        return {
+            "test": "ksd",
+            "statistic": float(self.statistic),
+            "pvalue": float(self.pvalue),
+            "n": int(self.n),
+            "model": self.model,
+            "domain": repr(self.domain),
+            "operator": repr(self.operator),
+            "kernel": repr(self.kernel),
+            "bandwidth": _bandwidth(self.kernel),
+            "null": repr(self.null),
+            "valid": bool(self.audit.valid),
+            "notes": list(self.notes),
+            "null_distribution": np.asarray(self.null_distribution).tolist(),
+        }
+
+    def to_json(self, **options: Any) -> str:
+        """:meth:`to_dict` as JSON; options go to :func:`json.dumps`."""
+        return json.dumps(self.to_dict(), **options)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The null distribution with the statistic marked; needs ``pip install "goodstein[plot]"``."""
+        from goodstein.plot import null_distribution
+
+        return null_distribution(self, ax=ax)
+
+
+def _short(thing: object) -> str:
+    """A repr with its numbers to six digits, which is what a person reads."""
+    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(thing))
+
+
+def _bandwidth(kernel: Kernel) -> float | list[Any] | None:
+    """The bandwidth of a kernel, a list of them for a sum, None where there is none."""
+    inner = getattr(kernel, "kernel", kernel)
+    terms = getattr(inner, "kernels", None)
+    if terms is not None:
+        return [_bandwidth(term) for term in terms]
+    width = getattr(inner, "bandwidth", None)
+    return float(width) if isinstance(width, (int, float)) else None
