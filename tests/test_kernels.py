@@ -42,7 +42,9 @@ def closed_form(kernel, r: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("kernel", FITTED, ids=named)
 def test_values(kernel):
-    np.testing.assert_allclose(kernel.profiles(RHO, order=0)[0], closed_form(kernel, np.sqrt(RHO)), rtol=1e-14)
+    np.testing.assert_allclose(
+        kernel.profiles(RHO, order=0)[0], closed_form(kernel, np.sqrt(RHO)), rtol=1e-14
+    )
     x = np.random.default_rng(0).standard_normal((5, 3))
     expected = closed_form(kernel, np.linalg.norm(x[:, None] - x[None, :2], axis=-1))
     np.testing.assert_allclose(kernel(x, x[:2]), expected, rtol=1e-13)
@@ -88,7 +90,7 @@ def test_median_rule_thins_large_samples_evenly():
 
 
 def test_median_rule_of_equal_points_is_an_error():
-    with pytest.raises(InputError, match="all 5 points are equal.*pass a kernel with a bandwidth"):
+    with pytest.raises(InputError, match=r"all 5 points are equal.*pass a kernel with a bandwidth"):
         Median()(np.ones((5, 2)))
 
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from goodstein.differentiate import gradient
 from goodstein.domains import Ball, Box, Euclidean, Orthant, Simplex
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, NumericalScoreWarning, SamplingError, ScoreError
 from goodstein.models import Model, as_model
 from goodstein.models.callables import Convention, Kind, recognise
 from goodstein.models.kde import GaussianKDE
-from goodstein.differentiate import gradient
 
 # Module-level functions, so that models made of them can be pickled.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein._frozen import Frozen, as_dimension, as_floats, nested_tuple
+from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError
 

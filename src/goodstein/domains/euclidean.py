@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._typing import Array, BoolArray
 from goodstein._frozen import Frozen, as_dimension
+from goodstein._typing import Array, BoolArray
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein._frozen import Frozen
+from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains._polygon_input import as_polygon, import_shapely
 from goodstein.domains.base import Domain, Face
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein._frozen import Frozen, as_floats, nested_tuple
+from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError
 

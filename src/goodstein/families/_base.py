@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from goodstein._frozen import Frozen
 from goodstein._typing import RNG, Array, ArrayLike
 from goodstein.domains import Domain
-from goodstein._frozen import Frozen
 from goodstein.families._checks import as_points
 
 LONGEST_REPR = 80
