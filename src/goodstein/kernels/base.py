@@ -115,7 +115,9 @@ class RadialKernel:
 
 def generic_tile(kernel: Kernel, tile: Tile) -> Array:
     """φ∘P + φ′∘Q + φ″∘R from the profiles alone."""
-    phi, slope, curvature = kernel.profiles(tile.rho())
+    rho = tile.rho()
+    # Rounding may leave a squared distance a hair below zero, where a profile need not be defined.
+    phi, slope, curvature = kernel.profiles(np.maximum(rho, 0.0, out=rho))
     out = tile.combine(1.0, 0.0, 0.0) * phi
     out += tile.combine(0.0, 1.0, 0.0) * slope
     out += tile.combine(0.0, 0.0, 1.0) * curvature

@@ -35,8 +35,7 @@ class Matern52(RadialKernel):
                 "Use Gaussian, IMQ or RationalQuadratic."
             )
         c = math.sqrt(5.0) / self.length
-        # Rounding may leave a squared distance a hair below zero.
-        t = c * np.sqrt(np.maximum(rho, 0.0))
+        t = c * np.sqrt(rho)
         decay = np.exp(-t)
         profiles = [
             (1.0 + t + t * t / 3.0) * decay,
