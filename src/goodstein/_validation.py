@@ -25,24 +25,28 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
     array = _as_array(data)
     if array.dtype.kind not in "iuf":
         raise InputError(
-            f"`data` must hold real numbers, got dtype {array.dtype}. Convert or drop the other "
-            "columns first."
+            f"`data` must hold real numbers, got dtype {array.dtype}. If they are numbers, convert them: "
+            "data.astype(float). Otherwise drop what is not a number."
         )
     x = np.array(array, dtype=np.float64, order="C")
     if x.ndim == 1 and (dim is None or dim == 1):
         x = x[:, None]
     if x.ndim != 2:
         expected = "(n, d)" if dim is None else f"(n, {dim})"
+        hint = f" One-dimensional data do not fit {where}, which has {dim} dimensions." if x.ndim == 1 else ""
         raise InputError(
             f"`data` has shape {array.shape}, expected {expected}: one row per observation, one column per "
-            "coordinate."
+            f"coordinate.{hint}"
         )
     if dim is not None and x.shape[1] != dim:
-        raise InputError(f"`data` has {x.shape[1]} columns, but {where} has {dim} dimensions.")
+        raise InputError(
+            f"`data` has {_count(x.shape[1], 'column')}, but {where} has {_count(dim, 'dimension')}. "
+            "Pass the columns that the model describes, or a model of these columns."
+        )
     if x.shape[1] == 0:
         raise InputError("`data` has no columns.")
     if len(x) < 2:
-        raise InputError(f"`data` has {len(x)} rows; a test needs at least 2.")
+        raise InputError(f"`data` has {_count(len(x), 'row')}; a test needs at least 2.")
     missing = np.isnan(x).any(axis=1)
     if missing.any():
         raise InputError(
@@ -58,7 +62,8 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
 
 def _as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        masked = np.ma.getmaskarray(data).reshape(len(data), -1).any(axis=1)
+        mask = np.atleast_1d(np.ma.getmaskarray(data))
+        masked = mask.reshape(len(mask), -1).any(axis=1)
         raise InputError(f"`data`: {describe_rows(masked)} hold masked values. Remove or complete them.")
     root = type(data).__module__.partition(".")[0]
     if root in ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb"):
@@ -66,13 +71,26 @@ def _as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(data)
     except ValueError as error:
-        raise InputError(f"`data` is not a rectangular array of numbers: {error}") from None
+        reason = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
+        raise InputError(
+            f"`data` is not a rectangular array of numbers: {reason}. Every row needs one number for each "
+            "column."
+        ) from None
 
 
 def _from_frame(data: Any) -> np.ndarray[Any, Any]:
     import narwhals as nw
 
-    frame = nw.from_native(data, allow_series=True, eager_only=True)
+    try:
+        frame = nw.from_native(data, allow_series=True, eager_only=True)
+    except TypeError:
+        remedy = (
+            "Call .collect() on it first" if hasattr(data, "collect") else "Pass an array or a data frame"
+        )
+        raise InputError(
+            f"`data`: cannot read an object of type {type(data).__module__.partition('.')[0]}."
+            f"{type(data).__name__}. {remedy}."
+        ) from None
     if isinstance(frame, nw.Series):
         frame = frame.to_frame()
     other = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
@@ -93,6 +111,10 @@ def _from_frame(data: Any) -> np.ndarray[Any, Any]:
             "before the test."
         )
     return np.asarray(frame.to_numpy())
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def check_count(value: object, name: str, least: int = 1) -> int:

@@ -83,9 +83,7 @@ def check_tails(
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     directions = directions[domain.contains(centre + spread * RADII[-1] * directions)][:16]
     if not len(directions):
-        return Check(
-            name, "skip", "No direction to infinity was found; pass `data` to say where the domain is."
-        )
+        return Check(name, "skip", "No direction was found in which the domain goes on for ever.")
     decay, growth = [], []
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -176,6 +176,22 @@ class Polytope(Frozen, Domain):
 
     def _facet_points(self, i: int, interior: Array | None, rng: np.random.Generator) -> Array | None:
         """Points on facet i, up to rounding; None for a redundant row."""
+        middle = self._facet_centers[i]
+        if middle is None:
+            return None
+        points = [middle]
+        if self.dim > 1:
+            points.extend(self._projections(i, interior, rng))
+            points.extend(self._on_chord(i, middle, rng) for _ in range(POINTS_PER_FACE - len(points)))
+        return np.array(points)
+
+    @cached_property
+    def _facet_centers(self) -> list[Array | None]:
+        """Of every facet, from one linear programme each, solved once; None for a redundant row."""
+        return [self._facet_center(i) for i in range(len(self._directions))]
+
+    def _facet_center(self, i: int) -> Array | None:
+        """Centre of the largest ball in facet i; None for a redundant row."""
         direction = self._directions[i]
         # Work relative to the centre and in units of the inradius, where everything is of order one.
         offsets = self._slack(self._center[None])[0] / self._radius
@@ -196,12 +212,7 @@ class Polytope(Frozen, Domain):
         )
         if solution is None or solution[-1] <= SOLVER_TOLERANCE:
             return None
-        middle = self._center + self._radius * solution[:-1]
-        points = [middle]
-        if self.dim > 1:
-            points.extend(self._projections(i, interior, rng))
-            points.extend(self._on_chord(i, middle, rng) for _ in range(POINTS_PER_FACE - len(points)))
-        return np.array(points)
+        return np.asarray(self._center + self._radius * solution[:-1])
 
     def _projections(self, i: int, interior: Array | None, rng: np.random.Generator) -> list[Array]:
         """Projections of a few interior points onto hyperplane i that hit the facet."""

@@ -32,8 +32,10 @@ class WildBootstrap:
     flip
         Probability that the sign changes from one row to the next. One half gives independent
         signs; smaller values suit dependent data in their order of time, such as the output of
-        a Markov chain: 1/flip should well exceed the correlation time. Chains are always drawn
-        independently of each other, whatever ``signs`` says.
+        a Markov chain. Signs damp the covariance at lag k by (1 − 2·flip)^k, so 1/flip should be
+        ten times the correlation time or more, while n·flip should not fall below ten or so: too
+        large a flip is liberal, too small a one conservative (``validation/size.md``). Chains are
+        always drawn independently of each other, whatever ``signs`` says.
 
     References
     ----------

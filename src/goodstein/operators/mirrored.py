@@ -22,7 +22,9 @@ class Mirrored:
     On a simplex of d parts G = diag(x) − xxᵀ, whose tangential divergence is 1 − d·x, in the
     symmetric form that treats all parts alike; for a Dirichlet model the drift is α − α₀x, bounded,
     so that zeros in the data are allowed. On a box [l, u] each coordinate has
-    G = (x − l)(u − x)/(u − l); on a half-line x − l; on a line 1.
+    G = (x − l)(u − x)/(u − l); on a half-line x − l; on a line 1. On a half-line the weight is
+    unbounded, and the wild bootstrap then conservative in small samples of skewed data;
+    ``Standardised()``, whose weight is bounded, is not.
 
     References
     ----------
