@@ -478,7 +478,7 @@ X = np.array([[0.2, 0.3], [0.6, 0.1], [0.4, 0.4]])
         (lambda: BoxProduct().fitted(X, Ball(2)), "is made for a Box"),
         (
             lambda: BoundaryDistance().evaluate(X, Euclidean(2)),
-            r"Euclidean\(2\) has no boundary.*Use Unit\(\)",
+            r"Euclidean\(2\) has no boundary.*Use Langevin\(\)",
         ),
     ],
 )

@@ -23,7 +23,7 @@ from goodstein.models import as_model
 from goodstein.models.model import Model
 from goodstein.nulls import Null, WildBootstrap
 from goodstein.operators import Operator, default_operator
-from goodstein.problem import Problem
+from goodstein.problem import Problem, draw
 from goodstein.result import TestResult
 
 
@@ -83,9 +83,9 @@ def ksd_test(
     True
     """
     check_workers(workers)
-    generator = np.random.default_rng(rng)
+    generator = _generator(rng)
     problem = _compose(data, model, domain, operator, kernel)
-    if not hasattr(null, "calibrate"):
+    if not hasattr(null, "calibrate") or isinstance(null, type):
         raise InputError(
             f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
             f"ParametricBootstrap(fit), got {null!r}."
@@ -179,21 +179,22 @@ def audit(
     >>> gs.audit(model, operator=gs.Standardised(gs.GeometricMean()), rng=1).valid
     False
     """
-    generator = np.random.default_rng(rng)
+    generator = _generator(rng)
     wrapped = as_model(model)
     points: Array | None = None
     if data is not None:
         problem = _compose(data, wrapped, domain, operator, None)
+        _ = problem.features  # an error here is about the user's own rows
         wrapped, domain, operator, points = problem.model, problem.domain, problem.operator, problem.data
     else:
+        _check_parts(domain, operator)
         domain = domain if domain is not None else wrapped.domain
         if domain is None:
             raise InputError("The model does not say where it lives: pass `domain` or `data`.")
         wrapped = _restricted(wrapped, domain)
         operator = operator if operator is not None else default_operator(domain)
         if wrapped.has_sample:
-            points = wrapped.sample(200, generator)
-            domain.validate(points)
+            points = draw(wrapped, domain, 200, generator)
     checks = [
         check_connected(domain),
         check_boundary(wrapped, domain, operator, points, generator),
@@ -205,14 +206,22 @@ def audit(
     return AuditReport(wrapped.name, repr(domain), _short(operator), tuple(checks))
 
 
+def _generator(rng: RNG) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`rng` must be None, a non-negative integer or a numpy random Generator, got {rng!r} ({error})."
+        ) from None
+
+
 def _compose(
     data: ArrayLike, model: Any, domain: Domain | None, operator: Operator | None, kernel: Kernel | None
 ) -> Problem:
     """Validated data and everything that was left out filled in."""
     wrapped = as_model(model)
     own = wrapped.domain
-    if domain is not None and not isinstance(domain, Domain):
-        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
+    _check_parts(domain, operator)
     if domain is not None and own is not None and domain.dim != own.dim:
         raise InputError(
             f"`domain` {domain!r} has {domain.dim} dimensions, but {wrapped.name} lives on {own!r} "
@@ -228,10 +237,6 @@ def _compose(
         region.validate(x)
     if operator is None:
         operator = default_operator(chosen)
-    elif not hasattr(operator, "features") or isinstance(operator, type):
-        raise InputError(
-            f"`operator` must be an operator such as Langevin() or Standardised(), got {operator!r}."
-        )
     if kernel is None:
         kernel = IMQ()
     elif not hasattr(kernel, "fitted") or isinstance(kernel, type):
@@ -239,6 +244,15 @@ def _compose(
             f"`kernel` must be a kernel such as IMQ() or Gaussian(bandwidth=1.0), got {kernel!r}."
         )
     return Problem(x, _restricted(wrapped, chosen), chosen, operator, kernel)
+
+
+def _check_parts(domain: Any, operator: Any) -> None:
+    if domain is not None and not isinstance(domain, Domain):
+        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
+    if operator is not None and (not hasattr(operator, "features") or isinstance(operator, type)):
+        raise InputError(
+            f"`operator` must be an operator such as Langevin() or Standardised(), got {operator!r}."
+        )
 
 
 def _restricted(model: Model, domain: Domain) -> Model:

@@ -81,6 +81,8 @@ def _as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
 def _from_frame(data: Any) -> np.ndarray[Any, Any]:
     import narwhals as nw
 
+    if type(data).__module__.startswith("pandas") and data.ndim == 2 and not data.columns.is_unique:
+        data = data.set_axis(range(data.shape[1]), axis=1)  # pandas lets two columns share a name
     try:
         frame = nw.from_native(data, allow_series=True, eager_only=True)
     except TypeError:
@@ -100,11 +102,12 @@ def _from_frame(data: Any) -> np.ndarray[Any, Any]:
             "numeric columns "
             "that the model describes."
         )
-    missing = [name for name in frame.columns if frame[name].is_null().any()]
+    # get_column, not frame[name]: names may be numbers.
+    missing = [name for name in frame.columns if frame.get_column(name).is_null().any()]
     if missing:
         bad = np.zeros(len(frame), bool)
         for name in missing:
-            bad |= frame[name].is_null().to_numpy()
+            bad |= frame.get_column(name).is_null().to_numpy()
         raise InputError(
             f"`data`: {describe_rows(bad)} hold missing values (column {missing[0]!r}). Remove or "
             "complete them "

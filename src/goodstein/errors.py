@@ -41,6 +41,7 @@ class CalibrationWarning(UserWarning):
 def describe_rows(bad: BoolArray | np.bool_) -> str:
     """Say which rows a mask marks.
 
+    >>> from goodstein.errors import describe_rows
     >>> import numpy as np
     >>> describe_rows(np.array([False, True, True]))
     '2 of 3 rows (the first is row 1)'

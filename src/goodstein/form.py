@@ -14,6 +14,7 @@ products of small inner dimension and a few passes over the block.
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -57,7 +58,10 @@ class SteinForm:
 
     def take(self, index: Any) -> SteinForm:
         """The form of some observations, in the given order."""
-        return SteinForm(self.features.take(index), self.kernel)
+        form = SteinForm(self.features.take(index), self.kernel)
+        if "_prepared" in self.__dict__:
+            form.__dict__["_prepared"] = self._prepared.take(index)
+        return form
 
     def block(self, rows: slice, cols: slice) -> Array:
         """H[rows, cols]; the array is scratch of this thread, valid until its next block."""
@@ -108,6 +112,13 @@ class _Prepared:
         factorable = features.weight is None or features.weight.ndim < 3
         if factorable and self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2:
             self.factors = _Factors(self.features, self.norms)
+
+    def take(self, index: Any) -> _Prepared:
+        """The same for some observations, around the same centre."""
+        taken = copy.copy(self)
+        taken.features, taken.norms = self.features.take(index), self.norms[index]
+        taken.factors = None if self.factors is None else self.factors.take(index)
+        return taken
 
     def block(self, rows: slice, cols: slice) -> Array:
         tile: _FactoredTile | _DirectTile
@@ -160,6 +171,16 @@ class _Factors:
             }
         self._parts = parts
         self._combined: dict[tuple[float, float, float], tuple[slice, Array]] = {}
+
+    def take(self, index: Any) -> _Factors:
+        """The factors of some observations."""
+        taken = copy.copy(self)
+        taken.left, taken.rho_left, taken.rho_right = (
+            array[index] for array in (self.left, self.rho_left, self.rho_right)
+        )
+        taken._parts = {name: (first, right[index]) for name, (first, right) in self._parts.items()}
+        taken._combined = {}
+        return taken
 
     def right(self, p: float, q: float, r: float) -> tuple[slice, Array]:
         """Columns of `left`, and the right factor that makes them p·P + q·Q + r·R."""

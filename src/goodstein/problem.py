@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import quadratic_forms
+from goodstein.errors import DomainError, InputError, ScoreError, describe_rows
 from goodstein.features import SteinFeatures
 from goodstein.form import SteinForm
 from goodstein.kernels.base import Kernel
@@ -49,7 +52,21 @@ class Problem:
     @cached_property
     def form(self) -> SteinForm:
         """The Stein form of the observations."""
-        return SteinForm(self.features, self.fitted_kernel)
+        form = SteinForm(self.features, self.fitted_kernel)
+        with np.errstate(over="ignore", invalid="ignore"):
+            diagonal = form.diagonal()
+        broken = ~np.isfinite(diagonal)
+        if broken.any():
+            raise ScoreError(
+                f"h(x, x) is not finite at {describe_rows(broken)}, because the score or the operator's "
+                "weight is too large to be squared. Check the score, or rescale the data and the model."
+            )
+        if not diagonal.any():
+            raise InputError(
+                f"{self.fitted_operator!r} is zero at all {form.n} observations, so the test sees nothing. "
+                "Check the auxiliary function, and that the data do not all lie on the boundary."
+            )
+        return form
 
     def statistic(self, workers: Workers = 1) -> float:
         """The U-statistic of KSD²."""
@@ -62,3 +79,16 @@ class Problem:
     def with_model(self, model: Model) -> Problem:
         """The same question of another model."""
         return replace(self, model=model.on(self.domain))
+
+
+def draw(model: Model, domain: Domain, n: int, rng: np.random.Generator) -> Any:
+    """Observations from the model, all of them in the domain."""
+    sample = model.sample(n, rng)
+    try:
+        domain.validate(sample)
+    except DomainError as error:
+        raise DomainError(
+            f"The sampler of {model.name} leaves the domain: {str(error).removeprefix('`data`: ')} "
+            "For a model that is restricted to the domain use families.Truncated(model, domain)."
+        ) from None
+    return sample

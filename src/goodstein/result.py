@@ -70,7 +70,14 @@ class TestResult:
             ("p-value", f"{self.pvalue:.4g}"),
         ]
 
+    def __post_init__(self) -> None:
+        draws = np.array(self.null_distribution)
+        draws.setflags(write=False)
+        object.__setattr__(self, "null_distribution", draws)
+
     def _verdict(self) -> str:
+        if not self.audit.valid:
+            return "The p-value is not valid: the audit refused this test and was overruled."
         if self.pvalue <= 0.01:
             evidence = "strong evidence against the model"
         elif self.pvalue <= 0.05:

@@ -8,6 +8,7 @@ from itertools import pairwise
 def cut(start: int, stop: int, step: int) -> list[slice]:
     """[start, stop) in slices of at most `step`, of nearly equal length.
 
+    >>> from goodstein.slices import cut
     >>> cut(0, 10, 4)
     [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None)]
     """

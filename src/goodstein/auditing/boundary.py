@@ -13,24 +13,26 @@ is the slope of log‖Gᵀν‖ against log δ.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from goodstein._typing import Array
 from goodstein.auditing.report import Check
-from goodstein.domains.base import Domain, Face
+from goodstein.domains.base import Domain
 from goodstein.domains.box import Box
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import NumericalScoreWarning, ScoreError
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
 
-DELTAS = np.array([1e-2, 1e-3, 1e-4, 1e-5])
-"""Steps from a face, as shares of the way that can be gone."""
+FIRST, LAST = 1e-4, 1e-10
+"""Steps from a face, as shares of the way that can be gone: the first, and the smallest ever tried."""
 
-TOLERANCE = 5e-3
+SETTLED = 0.1
+"""Change of δ·∂log q over one decade of δ below which it is close to its limit."""
+
+TOLERANCE = 1e-3
 """Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
 
 
@@ -93,37 +95,40 @@ def exponents(
     faces = domain.faces(interior, rng)
     if not faces:
         return []
-    x, normals, delta = _walk(faces)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalScoreWarning)
-        slope = delta * np.einsum("ij,ij->i", model.score(x), normals)
-    weight = np.linalg.norm(operator.boundary_weight(domain, x, normals), axis=1)  # type: ignore[attr-defined]
+    points, normals = (np.vstack([getattr(f, name) for f in faces]) for name in ("points", "normals"))
+    reach = np.concatenate([face.reach for face in faces])
+
+    def walk(share: float) -> tuple[Array, Array]:
+        """δ·∂_ν log q and ‖Gᵀν‖ at the same share of every way."""
+        delta = share * reach
+        x = points + delta[:, None] * normals
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalScoreWarning)
+            slope = delta * np.einsum("ij,ij->i", model.score(x), normals)
+        weight = operator.boundary_weight(domain, x, normals)  # type: ignore[attr-defined]
+        return slope, np.linalg.norm(weight, axis=1)
+
+    share = FIRST
+    before, now = walk(10.0 * share), walk(share)
+    # A density may live on a much finer scale than its domain: go on until δ·∂log q has settled.
+    while np.abs(before[0] - now[0]).max() > SETTLED and share > LAST:
+        share /= 10.0
+        before, now = now, walk(share)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        decay = np.log10(before[1] / now[1])
+    decay[now[1] == 0.0] = np.inf
+    # What has settled is its limit plus O(δ), and one step of extrapolation removes that term. What has
+    # not keeps growing, for example like log δ.
+    change = before[0] - now[0]
+    limit = now[0] - np.where(np.abs(change) <= SETTLED, change / 9.0, 0.0)
     result, first = [], 0
     for face in faces:
-        shape = (len(DELTAS), len(face.points))
-        part = slice(first, first + shape[0] * shape[1])
+        part = slice(first, first + len(face.points))
         first = part.stop
-        q, w = slope[part].reshape(shape), weight[part].reshape(shape)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            decay = np.log(w[-2] / w[-1]) / np.log(DELTAS[-2] / DELTAS[-1])
-        decay[w[-1] == 0.0] = np.inf
-        # δ·∂log q is its limit plus O(δ): one step of extrapolation removes that term.
-        limit = q[-1] - (q[-2] - q[-1]) / (DELTAS[-2] / DELTAS[-1] - 1.0)
-        worst = int(np.argmin(np.minimum(limit + decay, 2.0 * decay + limit - 1.0)))
-        result.append(Exponents(face.name, float(limit[worst]), float(decay[worst])))
+        q, a = limit[part], decay[part]
+        worst = int(np.argmin(np.minimum(q + a, 2.0 * a + q - 1.0)))
+        result.append(Exponents(face.name, float(q[worst]), float(a[worst])))
     return result
-
-
-def _walk(faces: Sequence[Face]) -> tuple[Array, Array, Array]:
-    """All probe points of all faces, their normals, and their distances from the face."""
-    points, normals, deltas = [], [], []
-    for face in faces:
-        for delta in DELTAS:
-            step = delta * face.reach
-            points.append(face.points + step[:, None] * face.normals)
-            normals.append(face.normals)
-            deltas.append(step)
-    return np.vstack(points), np.vstack(normals), np.concatenate(deltas)
 
 
 def check_boundary(
@@ -149,6 +154,12 @@ def check_boundary(
             "warn",
             f"The score of {model.name} could not be evaluated close to the boundary of {domain!r}, so it "
             "was not checked that q·g vanishes there. The p-value is valid only if it does.",
+        )
+    if not found:
+        return Check(
+            name,
+            "warn",
+            f"{domain!r} has no `faces`, so it was not checked that q·g vanishes at the boundary.",
         )
     bad = [e for e in found if not e.valid]
     if not bad:
@@ -176,7 +187,8 @@ def _advice(
     if isinstance(domain, Simplex):
         candidates = [LogRatio(), Mirrored(), Standardised(ProductOfParts())]
     elif isinstance(domain, Box):
-        candidates = [Standardised(), Mirrored()]
+        # On an infinite side the weight of Mirrored grows without bound, which heavy tails do not allow.
+        candidates = [Standardised(), Mirrored()] if domain.bounded else [Standardised()]
     valid = [
         repr(candidate).replace("auxiliary=None", "")
         for candidate in candidates

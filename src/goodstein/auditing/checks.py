@@ -10,10 +10,11 @@ import numpy as np
 from goodstein._typing import Array
 from goodstein.auditing.report import Check, Status
 from goodstein.domains.base import Domain
-from goodstein.errors import NumericalScoreWarning, ScoreError
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
 from goodstein.kernels import IMQ
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, fitted_operator, tangent
+from goodstein.problem import draw
 
 RADII = np.array([1e3, 1e4])
 """Distances, in units of the data's spread, at which a density is taken to show its tail."""
@@ -80,8 +81,11 @@ def check_tails(
     centre = np.zeros(domain.dim) if points is None else np.median(points, axis=0)
     spread = 1.0 if points is None else float(np.median(np.abs(points - centre))) or 1.0
     directions = rng.standard_normal((256, domain.dim))
+    # Few random directions stay in an orthant or a strip: these have all signs alike, or one axis only.
+    axes = np.eye(domain.dim)
+    directions = np.vstack([axes, -axes, directions, np.abs(directions), -np.abs(directions)])
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    directions = directions[domain.contains(centre + spread * RADII[-1] * directions)][:16]
+    directions = rng.permutation(directions[domain.contains(centre + spread * RADII[-1] * directions)])[:16]
     if not len(directions):
         return Check(name, "skip", "No direction was found in which the domain goes on for ever.")
     decay, growth = [], []
@@ -125,9 +129,14 @@ def check_identity(
     name = "Stein's identity by simulation"
     if not model.has_sample:
         return Check(name, "skip", "The model cannot be sampled.")
-    x = model.sample(draws, rng)
-    domain.validate(x)
-    features = fitted_operator(operator, x, domain).features(model, domain, x)
+    x = draw(model, domain, draws, rng)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalScoreWarning)
+            features = fitted_operator(operator, x, domain).features(model, domain, x)
+    except (InputError, ScoreError) as failure:
+        reason = str(failure).removeprefix("`data`: ")
+        return Check(name, "warn", f"The operator cannot be evaluated at draws from the model: {reason}")
     kernel = IMQ().fitted(features.points)
     worst, worst_mean = 0.0, 0.0
     centres = features.points[:10]

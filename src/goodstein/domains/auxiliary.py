@@ -200,7 +200,9 @@ class BoundaryDistance(Auxiliary):
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
         """The distance, (n,), and its gradient, (n, d)."""
         if not domain.has_boundary:
-            raise DomainError(f"{domain!r} has no boundary to measure the distance from. Use Unit().")
+            raise DomainError(
+                f"{domain!r} has no boundary to measure the distance from. Use Langevin() there."
+            )
         return domain.boundary_distance(x), domain.boundary_gradient(x)
 
 

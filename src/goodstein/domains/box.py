@@ -158,11 +158,11 @@ class Box(Frozen, Domain):
 
     def _depth(self, i: int, end: float, interior: Array | None) -> float:
         """How far to walk from one end of coordinate i, as far as that coordinate goes."""
-        half_width = (self.upper[i] - self.lower[i]) / 2
-        if math.isfinite(half_width):
-            return float(half_width)
-        # Half-infinite: any length is allowed, so one on which the data live is the useful one.
-        return 1.0 if interior is None else float(np.median(np.abs(interior[:, i] - end)))
+        half_width = float((self.upper[i] - self.lower[i]) / 2)
+        if interior is None:
+            return half_width if math.isfinite(half_width) else 1.0
+        # A length on which the data live: the other end may be far beyond them.
+        return min(half_width, float(np.median(np.abs(interior[:, i] - end))))
 
     def _spread(self, count: int, interior: Array | None, rng: np.random.Generator) -> Array:
         """Points well inside the box, where the mass is as far as that is known, (count, d)."""

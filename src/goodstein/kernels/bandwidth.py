@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Median:
 
     Examples
     --------
+    >>> from goodstein.kernels import Median
     >>> import numpy as np
     >>> Median()(np.array([[0.0], [1.0], [3.0]]))
     2.0
@@ -39,7 +41,7 @@ class Median:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.scale) and self.scale > 0):
+        if not (isinstance(self.scale, Real) and math.isfinite(self.scale) and self.scale > 0):
             raise InputError(f"`scale` of Median must be a positive number, got {self.scale!r}.")
 
     def __call__(self, points: Array) -> float:
@@ -47,10 +49,16 @@ class Median:
         n = len(points)
         if n > MAX_POINTS:
             points = points[np.linspace(0, n - 1, MAX_POINTS).astype(np.intp)]
-        squared = _squared_distances(points)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = _squared_distances(points)
         count = len(squared)
         middle = [(count - 1) // 2, count // 2]
         median = float(np.sqrt(np.partition(squared, middle)[middle]).mean())
+        if not math.isfinite(median) or (median == 0 and not squared.any() and np.ptp(points, axis=0).any()):
+            raise InputError(
+                f"`data`: values of magnitude {np.abs(points).max():.1g} are beyond the range in which "
+                "distances can be squared. Rescale the data and the model to other units."
+            )
         if median == 0:
             positive = np.sqrt(squared[squared > 0])
             if not positive.size:

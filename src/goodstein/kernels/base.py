@@ -63,10 +63,13 @@ class RadialKernel:
     bandwidth: float | Median | None = None
 
     def __post_init__(self) -> None:
-        if self.bandwidth is None or callable(self.bandwidth):
+        wrong = isinstance(self.bandwidth, (bool, type))
+        if self.bandwidth is None or (callable(self.bandwidth) and not wrong):
             return
         try:
-            width = float(self.bandwidth)
+            if wrong:
+                raise TypeError
+            width = float(self.bandwidth)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             raise InputError(
                 f"`bandwidth` of {type(self).__name__} must be a positive number, a rule such as "

@@ -20,6 +20,7 @@ class Gaussian(RadialKernel):
 
     Examples
     --------
+    >>> from goodstein.kernels import Gaussian
     >>> import numpy as np
     >>> Gaussian(bandwidth=1.0)(np.zeros((1, 2)), np.array([[1.0, 1.0]]))
     array([[0.36787944]])

@@ -68,6 +68,7 @@ class IMQ(RadialKernel):
     Examples
     --------
     >>> import numpy as np
+    >>> from goodstein.kernels import IMQ
     >>> IMQ(bandwidth=1.0)(np.zeros((1, 1)), np.array([[np.sqrt(3.0)]]))
     array([[0.5]])
     """
@@ -95,6 +96,7 @@ class RationalQuadratic(RadialKernel):
     Examples
     --------
     >>> import numpy as np
+    >>> from goodstein.kernels import RationalQuadratic
     >>> RationalQuadratic(bandwidth=1.0, alpha=1.0)(np.zeros((1, 1)), np.array([[np.sqrt(2.0)]]))
     array([[0.5]])
     """

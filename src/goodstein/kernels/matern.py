@@ -22,6 +22,7 @@ class Matern52(RadialKernel):
 
     Examples
     --------
+    >>> from goodstein.kernels import Matern52
     >>> import numpy as np
     >>> Matern52(bandwidth=1.0)(np.zeros((1, 1)), np.array([[1.0]]))
     array([[0.52399411]])

@@ -32,7 +32,7 @@ class Whitened:
     Examples
     --------
     >>> import numpy as np
-    >>> from goodstein.kernels import Gaussian
+    >>> from goodstein.kernels import Gaussian, Whitened
     >>> fitted = Whitened(Gaussian()).fitted(np.random.default_rng(0).normal(size=(50, 2)) * [1, 100])
     >>> fitted.linear_map.shape
     (2, 2)

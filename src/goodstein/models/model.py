@@ -309,10 +309,15 @@ class Model:
                 message += f" Of these, {outside.sum()} lie outside {self._domain!r}."
             if edge.any():
                 message += f" Of these, {edge.sum()} lie on the boundary of {self._domain!r}."
-        raise ScoreError(
-            f"{message} Remove or move these rows, or correct the function"
-            + (", or pass Model(weighted_score=...) if x∘score is finite there." if what == "score" else ".")
-        )
+        remedy = "Remove or move these rows, or correct the function."
+        if what == "score" and "weighted_score" in self._functions:
+            remedy = (
+                "Use an operator that takes zeros, Mirrored() or Standardised(ProductOfParts()), or remove "
+                "these rows."
+            )
+        elif what == "score":
+            remedy = f"{remedy[:-1]}, or pass Model(weighted_score=...) if x∘score is finite there."
+        raise ScoreError(f"{message} {remedy}")
 
 
 def _call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein._typing import Array
 from goodstein.engine.executors import Workers
+from goodstein.errors import ScoreError
 from goodstein.problem import Problem
 
 
@@ -18,6 +19,14 @@ class Calibration:
 
     statistic: float
     draws: Array
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.statistic) and np.isfinite(self.draws).all()):
+            # A NaN exceeds no draw and would pass for the smallest p-value there is.
+            raise ScoreError(
+                "The statistic or its null distribution is not finite, because the score or the operator's "
+                "weight is too large to be squared. Check the score, or rescale the data and the model."
+            )
 
     @property
     def pvalue(self) -> float:

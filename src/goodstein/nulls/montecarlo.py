@@ -9,10 +9,10 @@ import numpy as np
 from goodstein._typing import Array
 from goodstein._validation import check_count
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import DomainError, InputError
+from goodstein.errors import InputError, ScoreError
 from goodstein.models.model import Model
 from goodstein.nulls.base import Calibration, draw_seed
-from goodstein.problem import Problem
+from goodstein.problem import Problem, draw
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,19 @@ class _Simulated:
     seed: int
 
     def __call__(self, k: int) -> float:
-        return self.problem.with_data(simulate(self.problem, self.seed, k)).statistic()
+        sample = simulate(self.problem, self.seed, k)
+        try:
+            return self.problem.with_data(sample).statistic()
+        except (InputError, ScoreError) as error:
+            raise type(error)(
+                f"Simulated sample {k} of {self.problem.model.name}: {str(error).removeprefix('`data`: ')}"
+            ) from None
 
 
 def simulate(problem: Problem, seed: int, k: int) -> Array:
     """The k-th sample of the model, as many observations as the data."""
-    sample = problem.model.sample(len(problem.data), np.random.default_rng([seed, k]))
-    try:
-        problem.domain.validate(sample)
-    except DomainError as error:
-        raise DomainError(
-            f"The sampler of {problem.model.name} leaves the domain: {str(error).removeprefix('`data`: ')} "
-            "For a model that is restricted to the domain use families.Truncated(model, domain)."
-        ) from None
-    return sample
+    result: Array = draw(problem.model, problem.domain, len(problem.data), np.random.default_rng([seed, k]))
+    return result
 
 
 def _require_sampler(model: Model, method: str) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from goodstein._typing import Array
 from goodstein._validation import check_count
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import CalibrationWarning, InputError
 from goodstein.models import as_model
+from goodstein.models.model import Model
 from goodstein.nulls.base import Calibration, draw_seed
 from goodstein.nulls.montecarlo import _require_sampler, simulate
 from goodstein.problem import Problem
@@ -61,7 +63,7 @@ class ParametricBootstrap:
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the data and of every simulated and refitted sample."""
         _require_sampler(problem.model, "ParametricBootstrap")
-        refitted = as_model(self.fit(problem.data)).on(problem.domain)
+        refitted = self._fitted(problem.data, "the data").on(problem.domain)
         given, again = problem.model.score(problem.data), refitted.score(problem.data)
         if not np.allclose(given, again, rtol=1e-3, atol=1e-3 * float(np.abs(given).mean())):
             warnings.warn(
@@ -72,10 +74,18 @@ class ParametricBootstrap:
                 CalibrationWarning,
                 stacklevel=4,
             )
-        task = _Refitted(problem, self.fit, draw_seed(rng))
+        task = _Refitted(problem, self, draw_seed(rng))
         statistic = problem.statistic(workers)
         draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
         return Calibration(statistic, np.array(draws))
+
+    def _fitted(self, x: Array, what: str) -> Model:
+        try:
+            model = as_model(self.fit(x))
+            model.score(x[:2])
+        except Exception as error:
+            raise InputError(f"`fit` of ParametricBootstrap failed on {what}: {error}") from error
+        return model
 
     def __repr__(self) -> str:
         name = getattr(self.fit, "__qualname__", repr(self.fit))
@@ -87,15 +97,10 @@ class _Refitted:
     """The statistic of the k-th simulated sample under the model fitted to that sample."""
 
     problem: Problem
-    fit: Callable[[Any], Any]
+    null: ParametricBootstrap
     seed: int
 
     def __call__(self, k: int) -> float:
         sample = simulate(self.problem, self.seed, k)
-        try:
-            model = as_model(self.fit(sample))
-        except Exception as error:
-            raise InputError(
-                f"`fit` of ParametricBootstrap failed on simulated sample {k}: {error}"
-            ) from error
+        model = self.null._fitted(sample, f"simulated sample {k}")
         return self.problem.with_data(sample).with_model(model).statistic()

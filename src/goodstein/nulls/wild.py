@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -57,7 +58,7 @@ class WildBootstrap:
         check_count(self.n_resamples, "n_resamples")
         if self.signs not in ("orthogonal", "iid"):
             raise InputError(f'`signs` must be "orthogonal" or "iid", got {self.signs!r}.')
-        if not (isinstance(self.flip, (int, float)) and 0.0 < self.flip <= 0.5):
+        if not (isinstance(self.flip, Real) and 0.0 < self.flip <= 0.5):
             raise InputError(
                 f"`flip` must be a probability in (0, 0.5], got {self.flip!r}. One half is for "
                 "independent data."

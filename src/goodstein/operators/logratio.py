@@ -38,8 +38,7 @@ class LogRatio:
 
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) = (ilr x, score of ilr x, 1)."""
-        if not isinstance(domain, Simplex):
-            raise InputError(f"LogRatio works on a Simplex, got {domain!r}. Use Standardised() there.")
+        simplex = _as_simplex(domain)
         zero = (data <= 0).any(axis=1)
         if zero.any():
             raise InputError(
@@ -50,11 +49,16 @@ class LogRatio:
             )
         weighted = model.weighted_score(data)
         total = weighted.sum(axis=1, keepdims=True) + domain.dim
-        return SteinFeatures(domain.to_logratio(data), (weighted - total * data) @ domain.basis.T)
+        return SteinFeatures(simplex.to_logratio(data), (weighted - total * data) @ simplex.basis.T)
 
     def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
         """Gᵀν for G = ∂x/∂y."""
         inner = x * normals
-        assert domain.basis is not None
-        weight: Array = (inner - x * inner.sum(axis=1, keepdims=True)) @ domain.basis.T
+        weight: Array = (inner - x * inner.sum(axis=1, keepdims=True)) @ _as_simplex(domain).basis.T
         return weight
+
+
+def _as_simplex(domain: Domain) -> Simplex:
+    if not isinstance(domain, Simplex):
+        raise InputError(f"LogRatio works on a Simplex, got {domain!r}. Use Standardised() there.")
+    return domain

@@ -46,7 +46,9 @@ class Standardised:
     auxiliary: Auxiliary | None = None
 
     def __post_init__(self) -> None:
-        if self.auxiliary is not None and not hasattr(self.auxiliary, "evaluate"):
+        if self.auxiliary is not None and (
+            isinstance(self.auxiliary, type) or not hasattr(self.auxiliary, "evaluate")
+        ):
             raise InputError(
                 f"`auxiliary` must be an auxiliary function, got {self.auxiliary!r}. "
                 "Wrap a function of your own: Standardised(Auxiliary(function))."

@@ -97,8 +97,9 @@ def as_model(model: Any) -> Model:
         return _from_methods(model)
     if callable(model):
         return Model(score=model)
+    swapped = " Are data and model swapped?" if hasattr(model, "__array__") else ""
     raise InputError(
-        f"`model`: cannot use {describe(model)} of type {_type(model)}. Accepted are\n{ACCEPTED}"
+        f"`model`: cannot use {describe(model)} of type {_type(model)}.{swapped} Accepted are\n{ACCEPTED}"
     )
 
 

@@ -1,0 +1,504 @@
+"""The public face: names and signatures are a promise, and a user's own parts need no registration."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import types
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import goodstein as gs
+from goodstein.domains import Domain, Face
+from goodstein.nulls import Calibration
+
+ROOT = Path(__file__).resolve().parents[1]
+FAMILY = gs.families
+
+PUBLIC = [
+    "AuditReport",
+    "Auxiliary",
+    "Ball",
+    "BallPower",
+    "BoundaryDistance",
+    "Box",
+    "BoxProduct",
+    "CalibrationWarning",
+    "DomainError",
+    "Euclidean",
+    "Gaussian",
+    "GeometricMean",
+    "IMQ",
+    "InputError",
+    "Langevin",
+    "LogRatio",
+    "Matern52",
+    "MatrixStandardised",
+    "Median",
+    "Mirrored",
+    "Model",
+    "MonteCarlo",
+    "NumericalScoreWarning",
+    "Orthant",
+    "ParametricBootstrap",
+    "Polygon",
+    "Polytope",
+    "ProductOfParts",
+    "RationalQuadratic",
+    "SamplingError",
+    "ScoreError",
+    "Simplex",
+    "Spectral",
+    "Standardised",
+    "SteinFeatures",
+    "SteinIdentityError",
+    "TestResult",
+    "Whitened",
+    "WildBootstrap",
+    "__version__",
+    "as_model",
+    "audit",
+    "datasets",
+    "families",
+    "ksd_test",
+    "stein_matrix",
+]
+
+FAMILIES = [
+    "Dirichlet",
+    "GaussianMixture",
+    "Laplace",
+    "LogisticNormal",
+    "Normal",
+    "StudentT",
+    "Truncated",
+    "Uniform",
+]
+
+
+# --- names and signatures ---------------------------------------------------------------------
+
+
+def test_the_public_names_are_these_and_no_others():
+    assert sorted(gs.__all__) == sorted(PUBLIC)
+    assert len(set(gs.__all__)) == len(gs.__all__)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_exists(name):
+    assert getattr(gs, name) is not None
+
+
+def test_the_families_are_these_and_no_others():
+    assert sorted(FAMILY.__all__) == FAMILIES
+
+
+def parameters(function) -> dict[str, inspect.Parameter]:
+    found = dict(inspect.signature(function).parameters)
+    found.pop("self", None)
+    return found
+
+
+def shape(function) -> str:
+    """A signature without annotations, as one would write it."""
+    parts, starred = [], False
+    for name, parameter in parameters(function).items():
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        parts.append(name + default)
+    return f"({', '.join(parts)})"
+
+
+WILD = "WildBootstrap(n_resamples=999, signs='orthogonal', flip=0.5)"
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (
+            gs.ksd_test,
+            f"(data, model, *, domain=None, operator=None, kernel=None, null={WILD}, workers=None, "
+            "rng=None, audit=True)",
+        ),
+        (gs.stein_matrix, "(data, model, *, domain=None, operator=None, kernel=None)"),
+        (gs.audit, "(model, *, domain=None, operator=None, data=None, rng=None)"),
+        (gs.as_model, "(model)"),
+        (gs.Euclidean, "(d)"),
+        (gs.Box, "(lower, upper)"),
+        (gs.Orthant, "(d)"),
+        (gs.Ball, "(d, radius=1.0, center=None)"),
+        (gs.Simplex, "(parts)"),
+        (gs.Polytope, "(A, b)"),
+        (gs.BallPower, "(p=2.0)"),
+        (gs.BoundaryDistance, "()"),
+        (gs.ProductOfParts, "(power=1.0)"),
+        (gs.GeometricMean, "()"),
+        (gs.Auxiliary, "(value, gradient=None)"),
+        (gs.Langevin, "()"),
+        (gs.Standardised, "(auxiliary=None)"),
+        (gs.MatrixStandardised, "(G, divergence)"),
+        (gs.Mirrored, "()"),
+        (gs.LogRatio, "()"),
+        (gs.Gaussian, "(bandwidth=None)"),
+        (gs.IMQ, "(bandwidth=None, exponent=-0.5)"),
+        (gs.Matern52, "(bandwidth=None)"),
+        (gs.Median, "(scale=1.0)"),
+        (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip=0.5)"),
+        (gs.MonteCarlo, "(n_resamples=999)"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_signatures_are_those_of_the_contract(function, expected):
+    assert shape(function) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (gs.Model, ["score", "logpdf", "domain", "sample"]),
+        (gs.Polygon, ["shape"]),
+        (gs.ParametricBootstrap, ["fit", "n_resamples"]),
+        (gs.Spectral, ["n_resamples"]),
+        (gs.RationalQuadratic, ["bandwidth"]),
+        (FAMILY.Normal, ["mean", "cov"]),
+        (FAMILY.GaussianMixture, ["weights", "means", "covs"]),
+        (FAMILY.StudentT, ["df", "loc", "shape"]),
+        (FAMILY.Laplace, ["loc", "scale"]),
+        (FAMILY.Dirichlet, ["alpha"]),
+        (FAMILY.LogisticNormal, ["mean", "cov"]),
+        (FAMILY.Uniform, ["domain"]),
+        (FAMILY.Truncated, ["model", "domain"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_arguments_named_by_the_contract_come_first_and_in_order(function, names):
+    assert list(parameters(function))[: len(names)] == names
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_have_the_methods_of_the_contract(name):
+    family = getattr(FAMILY, name)
+    assert list(parameters(family.sample))[:2] == ["n", "rng"]
+    assert parameters(family.sample)["rng"].default is None
+    for method in ("score", "logpdf"):
+        assert list(parameters(getattr(family, method))) == ["x"]
+
+
+def test_results_and_reports_have_the_members_of_the_contract():
+    x = FAMILY.Normal().sample(20, rng=1)
+    result = gs.ksd_test(x, FAMILY.Normal(), rng=1)
+    for name in ("statistic", "pvalue", "null_distribution", "n", "operator", "kernel", "domain", "null"):
+        assert hasattr(result, name)
+    for method in ("summary", "to_dict", "to_json", "_repr_html_"):
+        assert callable(getattr(result, method))
+    report = gs.audit(FAMILY.Normal(), rng=1)
+    assert report.valid is True
+    assert all(hasattr(check, "status") for check in report.checks)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        gs.Euclidean(2),
+        gs.Box(0, [1, 1]),
+        gs.Ball(2),
+        gs.Simplex(3),
+        gs.Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1]),
+    ],
+    ids=repr,
+)
+def test_domains_have_the_members_of_the_contract(domain):
+    x = np.full((1, domain.dim), 1 / domain.dim - 1e-3 * (domain.dim == 2))
+    assert domain.contains(x).all()
+    assert domain.boundary_distance(x).shape == (1,)
+    g, dg = domain.default_auxiliary().evaluate(x, domain)
+    assert len(g) == len(dg) == 1
+
+
+def test_only_data_and_model_are_positional():
+    with pytest.raises(TypeError, match="positional"):
+        gs.ksd_test(np.zeros((3, 1)), FAMILY.Normal(), gs.Euclidean(1))
+
+
+DOCUMENTED = {name: getattr(gs, name) for name in PUBLIC if not name.startswith("__")}
+DOCUMENTED |= {f"families.{name}": getattr(FAMILY, name) for name in FAMILIES}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_every_public_object_and_method_has_a_docstring(name):
+    item = DOCUMENTED[name]
+    assert (item.__doc__ or "").strip()
+    if inspect.isclass(item):
+        for key, member in vars(item).items():
+            if not key.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                assert (inspect.getdoc(getattr(item, key)) or "").strip(), f"{name}.{key}"
+
+
+def test_the_main_functions_document_every_parameter_with_an_example():
+    for function in (gs.ksd_test, gs.audit, gs.as_model):
+        for name in parameters(function):
+            assert re.search(rf"\b{name}\b", function.__doc__), f"{function.__name__}: {name}"
+        assert ">>>" in function.__doc__
+
+
+def test_the_version_is_a_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+([a-z.+-].*)?", gs.__version__)
+
+
+# --- imports ------------------------------------------------------------------------------------
+
+HEAVY = ["scipy", "shapely", "narwhals", "matplotlib", "jax", "torch", "sklearn", "pandas", "polars"]
+
+
+def loaded_after(code: str) -> list[str]:
+    """Which heavy packages a fresh interpreter has loaded after running some code."""
+    program = f"{code}\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True
+    )
+    return eval(done.stdout)
+
+
+def test_importing_the_library_loads_numpy_alone():
+    assert loaded_after("import goodstein") == []
+
+
+def test_a_test_of_a_numpy_score_loads_nothing_more():
+    code = """
+import numpy as np
+import goodstein as gs
+x = np.random.default_rng(0).normal(size=(50, 2))
+gs.ksd_test(x, lambda x: -x, rng=1)
+gs.ksd_test(x, gs.families.Normal([0, 0]), null=gs.Spectral(99), rng=1)
+gs.ksd_test(x, gs.families.Normal([0, 0]), null=gs.MonteCarlo(9), rng=1)
+print(end="")
+"""
+    assert loaded_after(code) == []
+
+
+def test_a_test_on_a_simplex_or_a_box_loads_nothing_more():
+    code = """
+import goodstein as gs
+model = gs.families.Dirichlet([0.5, 0.5, 0.5])
+gs.ksd_test(model.sample(50, rng=1), model, rng=1)
+model = gs.families.Uniform(gs.Box(0, [1, 1]))
+gs.ksd_test(model.sample(50, rng=1), model, rng=1)
+"""
+    assert loaded_after(code) == []
+
+
+# --- a user's own parts, unregistered -------------------------------------------------------------
+
+
+class OwnKernel:
+    """The inverse multiquadric of unit length, and nothing but the two methods that are asked for."""
+
+    def fitted(self, points):
+        return self
+
+    def profiles(self, rho, order=2):
+        base = 1.0 + rho
+        return [base**-0.5, -0.5 * base**-1.5, 0.75 * base**-2.5][: order + 1]
+
+
+class OwnOperator:
+    """The Langevin operator."""
+
+    def features(self, model, domain, data):
+        return gs.SteinFeatures(points=data, value=model.score(data), weight=None)
+
+
+class OwnDistanceOperator:
+    """The standardised operator with the distance to the boundary of [0, 1], matrix form."""
+
+    def features(self, model, domain, data):
+        g, dg = np.minimum(data, 1 - data), np.where(data < 0.5, 1.0, -1.0)
+        return gs.SteinFeatures(data, g * model.score(data) + dg, g[:, :, None])
+
+    def boundary_weight(self, domain, x, normals):
+        return np.minimum(x, 1 - x) * normals
+
+
+@dataclass(frozen=True)
+class OwnInterval(Domain):
+    """[0, 1]."""
+
+    dim = 1
+    bounded = True
+
+    def contains(self, x):
+        return ((x >= 0) & (x <= 1)).all(axis=1)
+
+    def boundary_distance(self, x):
+        return np.minimum(x, 1 - x)[:, 0]
+
+    def default_auxiliary(self):
+        return gs.BoundaryDistance()
+
+    def faces(self, interior, rng):
+        return [
+            Face("left end", np.array([[0.0]]), np.array([[1.0]]), np.array([0.5])),
+            Face("right end", np.array([[1.0]]), np.array([[-1.0]]), np.array([0.5])),
+        ]
+
+
+class OwnNull:
+    """The wild bootstrap, draw by draw, on the dense Stein matrix."""
+
+    def calibrate(self, problem, *, workers, rng):
+        h = problem.form.matrix()
+        np.fill_diagonal(h, 0.0)
+        n = len(h)
+        signs = rng.choice([-1.0, 1.0], size=(199, n))
+        draws = np.einsum("bi,ij,bj->b", signs, h, signs) / (n * (n - 1))
+        return Calibration(h.sum() / (n * (n - 1)), draws)
+
+
+X = FAMILY.Normal([0.0, 0.0]).sample(60, rng=1)
+U = np.random.default_rng(1).beta(2.0, 2.0, size=(60, 1))
+
+
+def test_a_kernel_of_ones_own_equals_the_built_in_one():
+    model = FAMILY.Normal([0.0, 0.0])
+    own, built_in = (gs.ksd_test(X, model, kernel=kernel, rng=1) for kernel in (OwnKernel(), gs.IMQ(1.0)))
+    assert own.statistic == pytest.approx(built_in.statistic, rel=1e-10)
+    assert own.pvalue == built_in.pvalue
+    np.testing.assert_allclose(own.null_distribution, built_in.null_distribution, rtol=1e-4, atol=1e-8)
+    assert own.to_dict()["bandwidth"] is None
+
+
+def test_an_operator_of_ones_own_equals_the_built_in_one():
+    model = FAMILY.Normal([0.0, 0.0])
+    own, built_in = (
+        gs.ksd_test(X, model, operator=operator, rng=1) for operator in (OwnOperator(), gs.Langevin())
+    )
+    assert own.statistic == built_in.statistic
+    assert own.pvalue == built_in.pvalue
+
+
+def test_an_operator_of_ones_own_with_a_boundary_is_audited_and_equals_the_built_in_one():
+    model = FAMILY.Uniform(gs.Box(0, 1))
+    own = gs.ksd_test(U, model, operator=OwnDistanceOperator(), rng=1)
+    built_in = gs.ksd_test(U, model, operator=gs.Standardised(gs.BoundaryDistance()), rng=1)
+    assert own.statistic == pytest.approx(built_in.statistic, rel=1e-10)
+    assert own.pvalue == built_in.pvalue
+    assert own.notes == ()
+    assert gs.audit(model, operator=OwnDistanceOperator(), rng=1).valid
+
+
+def test_a_domain_of_ones_own_equals_the_built_in_one():
+    """Its distance is differentiated numerically; on an interval that is exact to rounding."""
+    own = gs.ksd_test(U, lambda x: -x, domain=OwnInterval(), rng=1)
+    built_in = gs.ksd_test(
+        U, lambda x: -x, domain=gs.Box(0, 1), operator=gs.Standardised(gs.BoundaryDistance()), rng=1
+    )
+    assert own.statistic == pytest.approx(built_in.statistic, rel=1e-6)
+    assert own.domain == OwnInterval()
+    with pytest.raises(gs.SteinIdentityError, match=r"left end|right end"):
+        gs.ksd_test(U, lambda x: -x, domain=OwnInterval(), operator=gs.Langevin(), rng=1)
+    with pytest.raises(gs.DomainError, match=r"1 of 61 rows \(row 60\) lie outside OwnInterval"):
+        gs.ksd_test(np.vstack([U, [[1.5]]]), lambda x: -x, domain=OwnInterval())
+
+
+def test_a_null_method_of_ones_own_agrees_with_the_built_in_one():
+    model = FAMILY.Normal([0.0, 0.0])
+    own, built_in = (
+        gs.ksd_test(X, model, null=null, rng=1) for null in (OwnNull(), gs.WildBootstrap(199, signs="iid"))
+    )
+    assert own.statistic == pytest.approx(built_in.statistic, rel=1e-10)
+    assert own.pvalue == pytest.approx(built_in.pvalue, abs=0.15)
+    assert own.null_distribution.std() == pytest.approx(built_in.null_distribution.std(), rel=0.3)
+    assert "OwnNull" in str(own)
+
+
+def test_a_model_of_ones_own_is_any_object_with_a_score():
+    class Own:
+        def score(self, x):
+            return -x
+
+        def __repr__(self):
+            return "Own()"
+
+    assert gs.ksd_test(X, Own(), rng=1).pvalue == gs.ksd_test(X, FAMILY.Normal([0, 0]), rng=1).pvalue
+    assert gs.ksd_test(X, Own(), rng=1).model == "Own()"
+
+
+def test_all_of_ones_own_parts_at_once():
+    result = gs.ksd_test(
+        U,
+        lambda x: -x,
+        domain=OwnInterval(),
+        operator=OwnDistanceOperator(),
+        kernel=OwnKernel(),
+        null=OwnNull(),
+        rng=1,
+    )
+    assert 0 < result.pvalue <= 1
+    assert result.to_json()
+
+
+# --- what CONTRIBUTING.md shows --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """The classes of CONTRIBUTING.md, made by running its code."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) >= 3
+    module = types.ModuleType("contributing")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, module.__name__, module)  # dataclasses look up their module
+        for block in blocks:
+            exec(compile(block, "CONTRIBUTING.md", "exec"), vars(module))
+        yield vars(module)
+
+
+def test_the_kernel_of_the_guide_has_the_right_derivatives_and_runs(shown):
+    kernel = shown["Matern72"](bandwidth=1.3)
+    rho = np.linspace(0.05, 9.0, 40)
+    step = 1e-5
+    for order in (0, 1):
+        below, above = (kernel.profiles(rho + move)[order] for move in (-step, step))
+        np.testing.assert_allclose(
+            (above - below) / (2 * step), kernel.profiles(rho)[order + 1], rtol=1e-5, atol=1e-9
+        )
+    result = gs.ksd_test(X, FAMILY.Normal([0, 0]), kernel=shown["Matern72"](), rng=1)
+    assert result.kernel.bandwidth == gs.Median()(X)
+    assert result.pvalue > 0.05
+
+
+def test_the_operator_of_the_guide_is_valid_and_equals_the_standardised_one(shown):
+    operator = shown["TailWeighted"]()
+    model = FAMILY.StudentT(5.0, [0.0, 0.0])
+    assert gs.audit(model, operator=operator, rng=1).valid
+
+    def root(x):
+        return np.sqrt(1 + (x**2).sum(axis=1))
+
+    same = gs.Standardised(gs.Auxiliary(root, lambda x: x / root(x)[:, None]))
+    np.testing.assert_allclose(
+        gs.stein_matrix(X, model, operator=operator),
+        gs.stein_matrix(X, model, operator=same),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
+def test_the_domain_of_the_guide_is_audited_and_keeps_its_level(shown):
+    domain = shown["Annulus"](1.0, 2.0)
+    rng = np.random.default_rng(1)
+    radius, angle = np.sqrt(rng.uniform(1, 4, 80)), rng.uniform(0, 2 * np.pi, 80)
+    x = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    result = gs.ksd_test(x, np.zeros_like, domain=domain, rng=1)
+    assert result.audit.valid
+    assert result.pvalue > 0.05
+    with pytest.raises(gs.SteinIdentityError, match=r"inner circle|outer circle"):
+        gs.ksd_test(x, np.zeros_like, domain=domain, operator=gs.Langevin(), rng=1)
