@@ -674,7 +674,9 @@ def test_what_is_no_operator_is_refused_by_an_audit_without_data(operator):
     refused(gs.audit, PLANE, operator=operator, match=r"`operator` must be an operator such as Langevin\(\)")
 
 
-@pytest.mark.parametrize("auxiliary", [gs.BoxProduct, lambda x: x, "distance", 1.0], ids=repr)
+@pytest.mark.parametrize(
+    "auxiliary", [gs.BoxProduct, lambda x: x, "distance", 1.0], ids=["class", "function", "string", "number"]
+)
 def test_what_is_no_auxiliary_function_is_refused(auxiliary):
     refused(gs.Standardised, auxiliary, match=r"`auxiliary` must be an auxiliary function")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -19,6 +20,7 @@ from goodstein.nulls import Calibration
 from goodstein.slices import cut
 
 SEED = 20_220_328
+SPAWN = multiprocessing.get_context("spawn")  # JAX, once loaded, does not let itself be forked
 
 
 def gaussian_form(n: int, d: int = 3, kernel=None, *, scale: float = 1.0) -> SteinForm:
@@ -76,7 +78,7 @@ def test_a_strip_wider_than_what_is_held_at_a_time():
 def test_workers_change_nothing_not_even_the_last_bit(scheme):
     form, weights = gaussian_form(1100), scheme(SEED, 1100, 99)
     reference = quadratic_forms(form, weights, workers=1)
-    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
+    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2, mp_context=SPAWN) as processes:
         for workers in (2, 3, -1, None, threads, processes):
             statistic, draws = quadratic_forms(form, weights, workers=workers)
             assert statistic == reference[0]
@@ -210,7 +212,7 @@ def test_cut_covers_everything_once():
 
 
 def test_results_keep_the_order_of_the_items():
-    with ProcessPoolExecutor(2) as processes:
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as processes:
         assert run(abs, [-3, 2, -1, 0, 5], processes, size=0) == [3, 2, 1, 0, 5]
     assert run(abs, range(-50, 0), 4, size=0) == list(range(50, 0, -1))
 

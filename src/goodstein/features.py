@@ -75,6 +75,8 @@ class SteinFeatures:
 
     def mapped(self, linear_map: Array) -> SteinFeatures:
         """The same operator in coordinates z = Lᵀy, with test functions f(y) = L⁻ᵀf̃(z)."""
+        if self.value.shape[1] != self.points.shape[1]:
+            raise ScoreError("Whitening needs an operator with as many test functions as coordinates.")
         inverse = np.linalg.inv(linear_map)
         points, value = self.points @ linear_map, self.value @ inverse.T
         if self.weight is None or self.weight.ndim == 1:
@@ -82,6 +84,4 @@ class SteinFeatures:
         if self.weight.ndim == 2:
             full = linear_map.T @ (self.weight[:, :, None] * inverse.T)
             return SteinFeatures(points, value, full)
-        if self.weight.shape[1] != self.weight.shape[2]:
-            raise ScoreError("Whitening needs an operator with as many test functions as coordinates.")
         return SteinFeatures(points, value, linear_map.T @ self.weight @ inverse.T)

@@ -30,6 +30,9 @@ from goodstein.kernels.whitened import Whitened
 # this spread, in bandwidths squared, it could be felt, and coordinates are subtracted instead.
 MAX_SPREAD = 1e7
 
+# Factors of a full matrix weight have m²J columns; beyond this many, tiles are made column by column.
+MAX_COLUMNS = 512
+
 
 class SteinForm:
     """The Stein matrix of n observations, block by block.
@@ -109,8 +112,9 @@ class _Prepared:
         self.features = SteinFeatures(points, features.value, features.weight)
         self.norms = np.einsum("ij,ij->i", points, points)
         self.factors: _Factors | None = None
-        factorable = features.weight is None or features.weight.ndim < 3
-        if factorable and self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2:
+        weight, m = features.weight, points.shape[1]
+        self.close = bool(self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2)
+        if self.close and (weight is None or weight.ndim < 3 or m * m * weight.shape[2] <= MAX_COLUMNS):
             self.factors = _Factors(self.features, self.norms)
 
     def take(self, index: Any) -> _Prepared:
@@ -125,7 +129,7 @@ class _Prepared:
         if self.factors is not None:
             tile = _FactoredTile(self.factors, rows, cols)
         else:
-            tile = _DirectTile(self.features, self.norms, rows, cols)
+            tile = _DirectTile(self.features, rows, cols, close=self.close)
         stein_tile = getattr(self.kernel, "stein_tile", None)
         result: Array = stein_tile(tile) if stein_tile is not None else generic_tile(self.kernel, tile)
         return result
@@ -138,7 +142,7 @@ def _shortest_length(kernel: Kernel) -> float:
 
 
 class _Factors:
-    """Left and right factors of ρ, P, Q and R for a scalar or diagonal weight.
+    """Left and right factors of ρ, P, Q and R.
 
     All of P, Q, R share one set of left columns; each uses a slice of it, with right columns of
     its own, so that a linear combination of the three is again one matrix product.
@@ -151,7 +155,20 @@ class _Factors:
         self.rho_left = np.hstack([-2.0 * x, norms[:, None], ones])
         self.rho_right = np.hstack([x, ones, norms[:, None]])
         parts: dict[str, tuple[int, Array]]
-        if g is None or g.ndim == 1:
+        if g is not None and g.ndim == 3:
+            # u = Gᵀx; in words of components, Gᵀr = u − G_ij x′_i and G′ᵀr = x_l G′_lj − u′.
+            flat = g.reshape(n, -1)
+            u = np.einsum("nij,ni->nj", g, x)
+            xa, xu = (np.einsum("ni,nj->nij", x, v).reshape(n, -1) for v in (a, u))
+            gx = np.einsum("nij,nl->nilj", g, x).reshape(n, -1)
+            xg = np.einsum("ni,nlj->nilj", x, g).reshape(n, -1)
+            self.left = np.hstack([a, u, flat, xa, xu, gx])
+            parts = {
+                "p": (0, a),
+                "q": (0, np.hstack([2.0 * u, 2.0 * a, -2.0 * (xa + flat), -2.0 * flat])),
+                "r": (a.shape[1], np.hstack([4.0 * u, -4.0 * xu, np.zeros_like(xa), -4.0 * flat, 4.0 * xg])),
+            }
+        elif g is None or g.ndim == 1:
             g = ones if g is None else g[:, None]
             gx, xa, gn = g * x, np.einsum("ij,ij->i", x, a)[:, None], g * norms[:, None]
             self.left = np.hstack([a, gx, xa, g, gn])
@@ -220,27 +237,37 @@ class _FactoredTile:
 
 
 class _DirectTile:
-    """A tile from differences of coordinates: any weight, and no cancellation for a scalar one."""
+    """A tile from differences of coordinates, in which nothing cancels.
 
-    def __init__(self, features: SteinFeatures, norms: Array, rows: slice, cols: slice) -> None:
+    A full matrix weight needs m·J of them; where the points are close to each other, as measured in
+    bandwidths, products of J columns take their place.
+    """
+
+    def __init__(self, features: SteinFeatures, rows: slice, cols: slice, *, close: bool) -> None:
         x, a, g = features.points, features.value, features.weight
         m = x.shape[1]
         x1, x2, a1, a2 = x[rows], x[cols], a[rows], a[cols]
         self._p = a1 @ a2.T
         self._q = np.zeros_like(self._p)
         self._r = np.zeros_like(self._p)
+        self._rho = np.zeros_like(self._p)
         if g is not None and g.ndim == 3:
-            self._rho = norms[rows, None] + norms[cols] - 2.0 * (x1 @ x2.T)
+            differences = [x1[:, i, None] - x2[:, i] for i in range(m)]
+            for difference in differences:
+                self._rho += difference**2
             g1, g2 = g[rows], g[cols]
             for j in range(a.shape[1]):
-                forward = np.einsum("il,il->i", g1[:, :, j], x1)[:, None] - g1[:, :, j] @ x2.T
-                backward = x1 @ g2[:, :, j].T - np.einsum("il,il->i", g2[:, :, j], x2)
+                if close:
+                    forward = np.einsum("il,il->i", g1[:, :, j], x1)[:, None] - g1[:, :, j] @ x2.T
+                    backward = x1 @ g2[:, :, j].T - np.einsum("il,il->i", g2[:, :, j], x2)
+                else:
+                    forward = sum(g1[:, i, j, None] * d for i, d in enumerate(differences))
+                    backward = sum(d * g2[:, i, j] for i, d in enumerate(differences))
                 self._q += forward * a2[:, j]
                 self._q -= backward * a1[:, j, None]
                 self._q -= g1[:, :, j] @ g2[:, :, j].T
                 self._r += forward * backward
         else:
-            self._rho = np.zeros_like(self._p)
             if g is None:
                 g = np.ones(len(x))
             for i in range(m):

@@ -247,7 +247,8 @@ class Model:
             )
         moved = copy.copy(self)
         moved._domain = domain
-        moved._recognised = dict(self._recognised)
+        # What was recognised, and compiled, does not depend on the domain: the copies share it.
+        moved._recognised = self._recognised
         return moved
 
     def __repr__(self) -> str:

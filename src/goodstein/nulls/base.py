@@ -36,7 +36,8 @@ class Calibration:
         does not depend on the order of summation: products with signs are taken in single
         precision, which moves a draw by about 1e-6 of their spread.
         """
-        tolerance = 1e-5 * float(np.sqrt(np.mean(self.draws**2)))
+        scale = float(np.abs(self.draws).max()) or 1.0
+        tolerance = 1e-5 * scale * float(np.sqrt(np.mean((self.draws / scale) ** 2)))
         exceed = int(np.count_nonzero(self.draws >= self.statistic - tolerance))
         return (1 + exceed) / (1 + len(self.draws))
 

@@ -64,6 +64,12 @@ class MatrixStandardised:
                 f"`divergence` of MatrixStandardised returned shape {divergence.shape}, expected "
                 f"{(len(data), matrix.shape[2])}: Σ_i ∂_i G_ij for every point and column j."
             )
+        if domain.basis is not None:
+            # Only the tangential part of G counts. One that is tangential already is left alone: what
+            # rounding leaves of its normal part must not meet a score that is huge near a face.
+            tangential = domain.basis.T @ domain.basis @ matrix
+            if np.abs(matrix - tangential).max() > 1e-12 * np.abs(matrix).max():
+                matrix = tangential
         drift = np.einsum("ni,nij->nj", model.score(data), matrix) + divergence
         if domain.basis is not None:
             matrix = np.einsum("mi,nij->nmj", domain.basis, matrix)
