@@ -420,17 +420,17 @@ def test_a_logistic_normal_vanishes_faster_than_any_power_and_every_operator_is_
 @pytest.mark.parametrize(
     ("box", "faces"),
     [
-        (gs.Box([0.0, -np.inf], [1.0, np.inf]), {"x_1 = 0", "x_1 = 1"}),
-        (gs.Box([0.0, 0.0], [np.inf, 1.0]), {"x_1 = 0", "x_2 = 0", "x_2 = 1"}),
-        (gs.Box([-np.inf, 2.0], [0.0, np.inf]), {"x_1 = 0", "x_2 = 2"}),
-        (gs.Box([-np.inf, -np.inf], [np.inf, 5.0]), {"x_2 = 5"}),
+        (gs.Box([0.0, -np.inf], [1.0, np.inf]), ["x_1 = 0", "x_1 = 1"]),
+        (gs.Box([0.0, 0.0], [np.inf, 1.0]), ["x_1 = 0", "x_2 = 0", "x_2 = 1"]),
+        (gs.Box([-np.inf, 2.0], [0.0, np.inf]), ["x_1 = 0", "x_2 = 2"]),
+        (gs.Box([-np.inf, -np.inf], [np.inf, 5.0]), ["x_2 = 5"]),
     ],
     ids=repr,
 )
 def test_on_boxes_with_infinite_sides_the_finite_ones_are_probed(box, faces):
     model = FAMILY.Truncated(FAMILY.Normal([0.0, 0.0], 4.0), box)
     found = exponents(gs.as_model(model), box, gs.Langevin(), None, np.random.default_rng(0))
-    assert {e.face for e in found} == faces
+    assert [e.face for e in found] == faces
     assert not any(e.identity for e in found)
     assert gs.audit(model, rng=1).valid
     assert gs.audit(model, operator=gs.Mirrored(), rng=1).valid
