@@ -57,11 +57,13 @@ class Auxiliary:
     >>> auxiliary = Auxiliary(sine)
     >>> auxiliary
     Auxiliary(sine)
-    >>> g, dg = auxiliary.evaluate(np.array([[0.5], [0.25]]), Box(0, 1))
-    >>> (g / np.pi).round(4), (dg / np.pi).round(4)
-    (array([[0.3183],
-           [0.2251]]), array([[-0.    ],
-           [ 0.7071]]))
+    >>> g, dg = auxiliary.evaluate(np.array([[0.25], [0.75]]), Box(0, 1))
+    >>> g.round(4)
+    array([[0.7071],
+           [0.7071]])
+    >>> (dg / np.pi).round(4)
+    array([[ 0.7071],
+           [-0.7071]])
     """
 
     _value: Callable[[Array], ArrayLike]
