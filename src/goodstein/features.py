@@ -55,7 +55,7 @@ class SteinFeatures:
                 f"Stein features: a weight of shape {self.weight.shape} fits no {n} points in R^{m}."
             )
         for name, array in (("points", self.points), ("drift", self.value), ("auxiliary", self.weight)):
-            if array is None:
+            if array is None or np.isfinite(array).all():
                 continue
             finite = np.isfinite(array).reshape(n, -1).all(axis=1)
             if not finite.all():

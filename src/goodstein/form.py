@@ -22,6 +22,7 @@ import numpy as np
 
 from goodstein._typing import Array
 from goodstein.engine.workspace import scratch
+from goodstein.factors import Factors, factorise
 from goodstein.features import SteinFeatures
 from goodstein.kernels.base import Kernel, generic_tile
 from goodstein.kernels.whitened import Whitened
@@ -106,22 +107,24 @@ class _Prepared:
     def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
         if isinstance(kernel, Whitened):
             features, kernel = features.mapped(kernel.linear_map), kernel.kernel
-        # The median, not the mean: one outlier must not move the centre away from the rest.
-        points = features.points - np.median(features.points, axis=0)
+        # About the median, not the mean: one outlier must not move the centre away from the rest.
+        middle = len(features) // 2
+        points = features.points - np.partition(features.points, middle, axis=0)[middle]
         self.kernel = kernel
         self.features = SteinFeatures(points, features.value, features.weight)
         self.norms = np.einsum("ij,ij->i", points, points)
-        self.factors: _Factors | None = None
-        weight, m = features.weight, points.shape[1]
         self.close = bool(self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2)
-        if self.close and (weight is None or weight.ndim < 3 or m * m * weight.shape[2] <= MAX_COLUMNS):
-            self.factors = _Factors(self.features, self.norms)
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """Factors of the features, where products are precise enough and not too wide."""
+        return factorise(self.features, self.norms, MAX_COLUMNS) if self.close else None
 
     def take(self, index: Any) -> _Prepared:
         """The same for some observations, around the same centre."""
         taken = copy.copy(self)
         taken.features, taken.norms = self.features.take(index), self.norms[index]
-        taken.factors = None if self.factors is None else self.factors.take(index)
+        taken.__dict__.pop("factors", None)
         return taken
 
     def block(self, rows: slice, cols: slice) -> Array:
@@ -141,99 +144,32 @@ def _shortest_length(kernel: Kernel) -> float:
     return min(float(getattr(term, "bandwidth", None) or 1.0) for term in terms)
 
 
-class _Factors:
-    """Left and right factors of ρ, P, Q and R.
-
-    All of P, Q, R share one set of left columns; each uses a slice of it, with right columns of
-    its own, so that a linear combination of the three is again one matrix product.
-    """
-
-    def __init__(self, features: SteinFeatures, norms: Array) -> None:
-        x, a, g = features.points, features.value, features.weight
-        n, m = x.shape
-        ones = np.ones((n, 1))
-        self.rho_left = np.hstack([-2.0 * x, norms[:, None], ones])
-        self.rho_right = np.hstack([x, ones, norms[:, None]])
-        parts: dict[str, tuple[int, Array]]
-        if g is not None and g.ndim == 3:
-            # u = Gᵀx; in words of components, Gᵀr = u − G_ij x′_i and G′ᵀr = x_l G′_lj − u′.
-            flat = g.reshape(n, -1)
-            u = np.einsum("nij,ni->nj", g, x)
-            xa, xu = (np.einsum("ni,nj->nij", x, v).reshape(n, -1) for v in (a, u))
-            gx = np.einsum("nij,nl->nilj", g, x).reshape(n, -1)
-            xg = np.einsum("ni,nlj->nilj", x, g).reshape(n, -1)
-            self.left = np.hstack([a, u, flat, xa, xu, gx])
-            parts = {
-                "p": (0, a),
-                "q": (0, np.hstack([2.0 * u, 2.0 * a, -2.0 * (xa + flat), -2.0 * flat])),
-                "r": (a.shape[1], np.hstack([4.0 * u, -4.0 * xu, np.zeros_like(xa), -4.0 * flat, 4.0 * xg])),
-            }
-        elif g is None or g.ndim == 1:
-            g = ones if g is None else g[:, None]
-            gx, xa, gn = g * x, np.einsum("ij,ij->i", x, a)[:, None], g * norms[:, None]
-            self.left = np.hstack([a, gx, xa, g, gn])
-            parts = {
-                "p": (0, a),
-                "q": (0, np.hstack([2.0 * gx, 2.0 * a, -2.0 * g, -2.0 * xa - 2.0 * m * g])),
-                "r": (m, np.hstack([8.0 * gx, np.zeros((n, 1)), -4.0 * gn, -4.0 * g])),
-            }
-        else:
-            gx, xa, gxx = g * x, x * a, g * x * x
-            self.left = np.hstack([a, gx, g, xa, gxx])
-            none = np.zeros((n, m))
-            parts = {
-                "p": (0, a),
-                "q": (0, np.hstack([2.0 * gx, 2.0 * a, -2.0 * xa - 2.0 * g, -2.0 * g])),
-                "r": (m, np.hstack([8.0 * gx, -4.0 * gxx, none, -4.0 * g])),
-            }
-        self._parts = parts
-        self._combined: dict[tuple[float, float, float], tuple[slice, Array]] = {}
-
-    def take(self, index: Any) -> _Factors:
-        """The factors of some observations."""
-        taken = copy.copy(self)
-        taken.left, taken.rho_left, taken.rho_right = (
-            array[index] for array in (self.left, self.rho_left, self.rho_right)
-        )
-        taken._parts = {name: (first, right[index]) for name, (first, right) in self._parts.items()}
-        taken._combined = {}
-        return taken
-
-    def right(self, p: float, q: float, r: float) -> tuple[slice, Array]:
-        """Columns of `left`, and the right factor that makes them p·P + q·Q + r·R."""
-        key = (p, q, r)
-        if key not in self._combined:
-            used = [(w, *self._parts[name]) for w, name in zip(key, "pqr", strict=True) if w != 0.0]
-            start = min(first for _, first, _ in used)
-            stop = max(first + right.shape[1] for _, first, right in used)
-            total = np.zeros((len(self.left), stop - start))
-            for weight, first, right in used:
-                total[:, first - start : first - start + right.shape[1]] += weight * right
-            self._combined[key] = (slice(start, stop), total)
-        return self._combined[key]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_combined": {}}
-
-
 class _FactoredTile:
     """A tile by matrix products of the factors."""
 
-    def __init__(self, factors: _Factors, rows: slice, cols: slice) -> None:
+    def __init__(self, factors: Factors, rows: slice, cols: slice) -> None:
         self._factors, self._rows, self._cols = factors, rows, cols
         self._shape = (rows.stop - rows.start, cols.stop - cols.start)
         self._buffers = 0
 
-    def rho(self) -> Array:
+    @property
+    def unit(self) -> bool:
+        return self._factors.unit
+
+    def rho(self, scale: float = 1.0, offset: float = 0.0) -> Array:
         factors = self._factors
         out = scratch("rho", self._shape)
-        return np.matmul(factors.rho_left[self._rows], factors.rho_right[self._cols].T, out=out)
+        return np.matmul(
+            factors.rho_left(scale, offset)[self._rows], factors.rho_right[self._cols].T, out=out
+        )
 
-    def combine(self, p: float, q: float, r: float) -> Array:
-        columns, right = self._factors.right(p, q, r)
+    def buffer(self) -> Array:
         self._buffers += 1
-        out = scratch(f"combine{self._buffers}", self._shape)
-        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=out)
+        return scratch(f"combine{self._buffers}", self._shape)
+
+    def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        columns, right = self._factors.right(p, q, r, one)
+        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=self.buffer())
 
 
 class _DirectTile:
@@ -282,8 +218,13 @@ class _DirectTile:
         self._q *= 2.0
         self._r *= -4.0
 
-    def rho(self) -> Array:
-        return self._rho
+    unit = False
 
-    def combine(self, p: float, q: float, r: float) -> Array:
-        return p * self._p + q * self._q + r * self._r
+    def rho(self, scale: float = 1.0, offset: float = 0.0) -> Array:
+        return self._rho * scale + offset
+
+    def buffer(self) -> Array:
+        return np.empty_like(self._p)
+
+    def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        return p * self._p + q * self._q + r * self._r + one

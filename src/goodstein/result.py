@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -98,6 +96,8 @@ class TestResult:
         return self.summary()
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
@@ -129,6 +129,8 @@ class TestResult:
 
     def to_json(self, **options: Any) -> str:
         """:meth:`to_dict` as JSON; options go to :func:`json.dumps`."""
+        import json
+
         return json.dumps(self.to_dict(), **options)
 
     def plot(self, ax: Axes | None = None) -> Axes:

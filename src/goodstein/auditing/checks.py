@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from statistics import NormalDist
 
 import numpy as np
 
@@ -157,6 +156,8 @@ def check_identity(
             z = np.where(error > 0, np.abs(values.mean(axis=0)) / error, 0.0)
         if z.max() > worst:
             worst, worst_mean = float(z.max()), float(values.mean(axis=0)[np.argmax(z)])
+    from statistics import NormalDist
+
     limit = NormalDist().inv_cdf(1.0 - 0.5e-4 / (len(centres) * features.value.shape[1]))
     found = f"the largest of {len(centres)} means is {worst:.1f} standard errors from zero ({draws} draws)"
     if worst > limit:

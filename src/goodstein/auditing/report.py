@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -51,4 +50,6 @@ class AuditReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<pre>{html.escape(str(self))}</pre>"

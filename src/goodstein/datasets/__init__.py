@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
 from goodstein._typing import Array
@@ -13,6 +11,8 @@ __all__ = ["skye_lavas"]
 
 def _table(name: str) -> Array:
     """Read a comma-separated table of numbers with one header line."""
+    from importlib.resources import files  # here, because it is slow to import
+
     with files(__name__).joinpath(name).open(encoding="utf-8") as lines:
         return np.loadtxt(lines, delimiter=",", skiprows=1, dtype=np.float64, ndmin=2)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from goodstein.errors import InputError
 
-Workers: TypeAlias = int | Executor | None
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+Workers: TypeAlias = "int | Executor | None"
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -37,22 +39,26 @@ def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: i
         threads = available_cores() if workers == -1 else workers
     elif workers is None:
         threads = available_cores() if size >= SMALL else 1
-    elif isinstance(workers, ThreadPoolExecutor):
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        if not isinstance(workers, ThreadPoolExecutor):
+            return _run_elsewhere(task, items, workers)
         with one_blas_thread():
             return list(workers.map(task, items))
-    else:
-        return _run_elsewhere(task, items, workers)
     threads = min(threads, len(items))
     with one_blas_thread():
         if threads <= 1:
             return [task(item) for item in items]
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(task, items))
 
 
 def check_workers(workers: Workers) -> None:
     """Raise unless `workers` is one of the things that :func:`run` takes."""
-    if workers is None or isinstance(workers, Executor) or hasattr(workers, "submit"):
+    if workers is None or hasattr(workers, "submit"):
         return
     if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
         raise InputError(

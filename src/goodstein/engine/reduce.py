@@ -18,6 +18,7 @@ columns only.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,6 +43,11 @@ from goodstein.slices import cut
 
 WIDTH = 2048
 """Columns of a strip that are held at a time."""
+
+
+def strip_height(n: int) -> int:
+    """Rows of a strip: small problems lose less to the lower half of the diagonal tiles."""
+    return CHUNK if n >= 1500 else CHUNK // 2 if n >= 400 else CHUNK // 4
 
 
 class Form(Protocol):
@@ -169,7 +175,7 @@ class IndependentSigns:
 
     def strips(self) -> list[slice]:
         """Equal strips."""
-        return cut(0, self.n, CHUNK)
+        return cut(0, self.n, strip_height(self.n))
 
     def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
         """The strip's share of every draw, (count,)."""
@@ -195,7 +201,7 @@ class OrthogonalSigns:
     n: int
     count: int
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """M: a power of two, at most 32, with at least 24 rows to a block; never from the tiles."""
         blocks = 1
@@ -203,12 +209,12 @@ class OrthogonalSigns:
             blocks *= 2
         return blocks
 
-    @property
+    @cached_property
     def vectors(self) -> int:
         """G, the number of independent sign vectors."""
         return -(-self.count // self.blocks)
 
-    @property
+    @cached_property
     def edges(self) -> list[int]:
         """Where the blocks begin and end."""
         return [self.n * k // self.blocks for k in range(self.blocks + 1)]
@@ -223,33 +229,43 @@ class OrthogonalSigns:
         return permutation(self.seed, self.n) if self.blocks > 1 else None
 
     def strips(self) -> list[slice]:
-        """Strips that do not cross the edges of blocks."""
-        edges = self.edges
-        return [s for a, b in pairwise(edges) for s in cut(a, b, CHUNK)]
+        """Several whole blocks, or a part of one."""
+        together = max(1, CHUNK * self.blocks // self.n)
+        edges = [*self.edges[:-1:together], self.n]
+        return [strip for a, b in pairwise(edges) for strip in cut(a, b, CHUNK)]
+
+    def _within(self, part: slice) -> tuple[int, list[int]]:
+        """The first block that meets the rows, and where blocks begin and end among them."""
+        first, last = bisect_right(self.edges, part.start) - 1, bisect_left(self.edges, part.stop)
+        inner = self.edges[first + 1 : last]
+        return first, [0, *(edge - part.start for edge in inner), part.stop - part.start]
 
     def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
-        """The strip's share of S_I·, (vectors, M), for the block I that it lies in."""
-        share = np.zeros((self.vectors, self.blocks))
-        left = self.signs[:, rows]
-        edges = self.edges
-        product = scratch("product", (self.vectors, block.shape[0]), block.dtype)
-        for number in range(self.blocks):
-            first, last = max(edges[number], cols.start), min(edges[number + 1], cols.stop)
-            if first < last:
-                part = block[:, first - cols.start : last - cols.start]
-                np.matmul(self.signs[:, first:last], part.T, out=product)
-                share[:, number] = np.einsum("gi,gi->g", left, product)
+        """The strip's share of S_I·, (blocks of the strip, vectors, M)."""
+        _, row_edges = self._within(rows)
+        first, col_edges = self._within(cols)
+        share = np.zeros((len(row_edges) - 1, self.vectors, self.blocks))
+        left, right = self.signs[:, rows], self.signs[:, cols]
+        for i, (start, stop) in enumerate(pairwise(row_edges)):
+            # Where the strip begins on the diagonal, a block of rows begins i blocks later.
+            skip = i if cols.start == rows.start else 0
+            begin = col_edges[skip]
+            product = scratch("product", (self.vectors, block.shape[1] - begin), block.dtype)
+            np.matmul(left[:, start:stop], block[start:stop, begin:], out=product)
+            product *= right[:, begin:]
+            starts = [edge - begin for edge in col_edges[skip:-1]]
+            share[i, :, first + skip : first + len(col_edges) - 1] = np.add.reduceat(product, starts, axis=1)
         return share
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """All Hadamard patterns of all sign vectors."""
         s = np.zeros((self.blocks, self.vectors, self.blocks))
-        starts = np.array([rows.start for rows in self.strips()])
-        owner = np.searchsorted(self.edges, starts, side="right") - 1
-        for number, share in zip(owner, partials, strict=True):
-            s[number] += share
+        for rows, share in zip(self.strips(), partials, strict=True):
+            first, _ = self._within(rows)
+            s[first : first + len(share)] += share
         patterns = hadamard(self.blocks)
-        draws: Array = np.einsum("mi,igj,mj->gm", patterns, s, patterns, optimize=True)
+        mixed = (patterns @ s.reshape(self.blocks, -1)).reshape(s.shape)
+        draws: Array = np.einsum("mgj,mj->gm", mixed, patterns)
         return draws.reshape(-1)[: self.count]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def permutation(seed: int, n: int) -> npt.NDArray[np.intp]:
     return np.random.Generator(np.random.Philox(key=[seed, 1 << 63])).permutation(n)
 
 
+@lru_cache(maxsize=8)
 def hadamard(order: int) -> npt.NDArray[np.float64]:
     """Sylvester's Hadamard matrix, its order a power of two."""
     matrix = np.ones((1, 1))

@@ -56,6 +56,8 @@ class Family(Frozen):
         return tuple(map(_hashable, self._values()))
 
     def __repr__(self) -> str:
+        if sum(np.size(value) for value in self._values()) > LONGEST_REPR // 3:
+            return f"{type(self).__name__}(d={self.dim})"
         values = [_short(value) for value in self._values()]
         if len(values) > 1:
             values = [f"{name}={value}" for name, value in zip(self._parameters, values, strict=True)]

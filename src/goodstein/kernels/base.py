@@ -25,12 +25,21 @@ class Tile(Protocol):
     distances ρ. See :mod:`goodstein.form`.
     """
 
-    def rho(self) -> Array:
-        """Squared distances, in a buffer that the caller may overwrite."""
+    @property
+    def unit(self) -> bool:
+        """Whether G is the identity, so that R = −4ρ."""
         ...
 
-    def combine(self, p: float, q: float, r: float) -> Array:
-        """p·P + q·Q + r·R, in a buffer of its own that the caller may overwrite."""
+    def rho(self, scale: float = 1.0, offset: float = 0.0) -> Array:
+        """offset + scale·ρ, in a buffer that the caller may overwrite."""
+        ...
+
+    def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        """p·P + q·Q + r·R, in a buffer of its own; with `unit` also plus the constant `one`."""
+        ...
+
+    def buffer(self) -> Array:
+        """A buffer of the tile's shape, its content arbitrary."""
         ...
 
 

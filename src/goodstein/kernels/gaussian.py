@@ -36,8 +36,7 @@ class Gaussian(RadialKernel):
         """exp(−ρ/2ℓ²) times one matrix product, because φ′/φ and φ″/φ are constants."""
         rate = -0.5 / self.length**2
         out = tile.combine(1.0, rate, rate * rate)
-        k = tile.rho()
-        k *= rate
+        k = tile.rho(rate)
         np.exp(k, out=k)
         out *= k
         return out

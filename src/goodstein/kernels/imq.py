@@ -38,14 +38,18 @@ def _power(base: Array, exponent: float) -> Array:
 
 def _power_tile(tile: Tile, exponent: float, scale: float) -> Array:
     """φ(P + c₁u(Q + c₂uR)) with u = 1/(1 + ρ/scale), in as few passes as possible."""
-    u = tile.rho()
-    u *= 1.0 / scale
-    u += 1.0
+    u = tile.rho(1.0 / scale, 1.0)
     np.reciprocal(u, out=u)
     first, second = exponent / scale, exponent * (exponent - 1.0) / scale**2
-    inner = tile.combine(0.0, 0.0, second)
-    inner *= u
-    inner += tile.combine(0.0, first, 0.0)
+    if tile.unit:
+        # R = −4ρ = −4·scale·(1/u − 1), so u·R needs no matrix product.
+        c = 4.0 * second * scale
+        inner = np.multiply(u, c, out=tile.buffer())
+        inner += tile.combine(0.0, first, 0.0, -c)
+    else:
+        inner = tile.combine(0.0, 0.0, second)
+        inner *= u
+        inner += tile.combine(0.0, first, 0.0)
     inner *= u
     inner += tile.combine(1.0, 0.0, 0.0)
     if exponent == -0.5:
