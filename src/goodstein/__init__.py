@@ -1,6 +1,7 @@
 """Does this model fit this data? Goodness-of-fit tests by kernel Stein discrepancies."""
 
-from goodstein import datasets, families
+from typing import TYPE_CHECKING, Any
+
 from goodstein._api import audit, ksd_test, stein_matrix
 from goodstein._version import __version__
 from goodstein.auditing.report import AuditReport
@@ -34,6 +35,9 @@ from goodstein.models import Model, as_model
 from goodstein.nulls import MonteCarlo, ParametricBootstrap, Spectral, WildBootstrap
 from goodstein.operators import Langevin, LogRatio, MatrixStandardised, Mirrored, Standardised
 from goodstein.result import TestResult
+
+if TYPE_CHECKING:
+    from goodstein import datasets, families
 
 __all__ = [
     "IMQ",
@@ -83,3 +87,16 @@ __all__ = [
     "ksd_test",
     "stein_matrix",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used (SPEC 1): a test of one's own score needs neither.
+    if name in ("datasets", "families"):
+        import importlib
+
+        return importlib.import_module(f"goodstein.{name}")
+    raise AttributeError(f"module 'goodstein' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

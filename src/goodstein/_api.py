@@ -9,14 +9,12 @@ import numpy as np
 
 from goodstein._typing import RNG, Array, ArrayLike
 from goodstein._validation import as_data
-from goodstein.auditing.boundary import check_boundary
-from goodstein.auditing.checks import check_connected, check_identity, check_score, check_tails
+from goodstein.auditing.boundary import check_boundary, check_connected
 from goodstein.auditing.report import AuditReport, Check
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError, SteinIdentityError
-from goodstein.families import Truncated
 from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
 from goodstein.models import as_model
@@ -179,6 +177,8 @@ def audit(
     >>> gs.audit(model, operator=gs.Standardised(gs.GeometricMean()), rng=1).valid
     False
     """
+    from goodstein.auditing.checks import check_identity, check_score, check_tails
+
     generator = _generator(rng)
     wrapped = as_model(model)
     points: Array | None = None
@@ -259,6 +259,8 @@ def _restricted(model: Model, domain: Domain) -> Model:
     """The model on a domain: truncated to it, sampler included, if its own is larger."""
     if model.domain is None or model.domain == domain:
         return model.on(domain)
+    from goodstein.families import Truncated
+
     return as_model(Truncated(model, domain))
 
 

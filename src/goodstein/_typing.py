@@ -12,7 +12,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-RNG: TypeAlias = int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None
+RNG: TypeAlias = "int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None"
 """Whatever :func:`numpy.random.default_rng` takes (SPEC 7)."""
 
 ArrayLike: TypeAlias = Any

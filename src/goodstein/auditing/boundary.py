@@ -1,4 +1,4 @@
-"""How fast density and auxiliary function go to zero at each face of the boundary.
+"""The domain: whether it is connected, and how fast density and weight go to zero at each face.
 
 Near a face let q ~ δ^(α−1) and Gᵀν ~ δ^a at distance δ. Then
 
@@ -129,6 +129,25 @@ def exponents(
         worst = int(np.argmin(np.minimum(q + a, 2.0 * a + q - 1.0)))
         result.append(Exponents(face.name, float(q[worst]), float(a[worst])))
     return result
+
+
+def check_connected(domain: Domain) -> Check:
+    """A discrepancy of scores cannot see how mass is shared among separate pieces."""
+    name = "connectedness"
+    if domain.connected is None:
+        return Check(
+            name,
+            "warn",
+            f"It is not known whether {domain!r} is connected; a test sees only each connected piece.",
+        )
+    if not domain.connected:
+        return Check(
+            name,
+            "fail",
+            f"{domain!r} is not connected, and the test cannot see how the mass is shared among its pieces. "
+            "Test each piece by itself.",
+        )
+    return Check(name, "pass", "The domain is connected.")
 
 
 def check_boundary(

@@ -19,25 +19,6 @@ RADII = np.array([1e3, 1e4])
 """Distances, in units of the data's spread, at which a density is taken to show its tail."""
 
 
-def check_connected(domain: Domain) -> Check:
-    """A discrepancy of scores cannot see how mass is shared among separate pieces."""
-    name = "connectedness"
-    if domain.connected is None:
-        return Check(
-            name,
-            "warn",
-            f"It is not known whether {domain!r} is connected; a test sees only each connected piece.",
-        )
-    if not domain.connected:
-        return Check(
-            name,
-            "fail",
-            f"{domain!r} is not connected, and the test cannot see how the mass is shared among its pieces. "
-            "Test each piece by itself.",
-        )
-    return Check(name, "pass", "The domain is connected.")
-
-
 def check_score(model: Model, domain: Domain, points: Array | None) -> Check:
     """The score against a numerical derivative of the log density."""
     name = "score against log density"
