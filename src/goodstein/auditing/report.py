@@ -52,4 +52,4 @@ class AuditReport:
     def _repr_html_(self) -> str:
         import html
 
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return f"<pre style='white-space:pre-wrap'>{html.escape(str(self))}</pre>"

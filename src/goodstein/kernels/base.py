@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, Self
@@ -56,7 +56,7 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True)
-class RadialKernel:
+class RadialKernel(ABC):
     """A kernel k(x, y) = φ(‖x − y‖²) with a length scale.
 
     A kernel of your own is a frozen dataclass that inherits from this one and implements
@@ -94,7 +94,6 @@ class RadialKernel:
     @abstractmethod
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         """φ(ρ), φ′(ρ), …, up to the derivative of the given order, each in an array of its own."""
-        raise NotImplementedError
 
     def fitted(self, points: Array) -> Self:
         """The same kernel with its bandwidth a number."""
