@@ -50,9 +50,8 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
     missing = np.isnan(x).any(axis=1)
     if missing.any():
         raise InputError(
-            f"`data`: {describe_rows(missing)} hold NaN. Remove or complete them before the test; "
-            "goodstein never "
-            "drops or imputes values."
+            f"`data`: {describe_rows(missing)} hold NaN. Remove or complete them before the test; goodstein "
+            "never drops or imputes values."
         )
     infinite = np.isinf(x).any(axis=1)
     if infinite.any():
@@ -98,9 +97,8 @@ def _from_frame(data: Any) -> np.ndarray[Any, Any]:
     other = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
     if other:
         raise InputError(
-            f"`data` has columns that are not numbers: {', '.join(map(str, other[:5]))}. Select the "
-            "numeric columns "
-            "that the model describes."
+            f"`data` has columns that are not numbers: {', '.join(map(str, other[:5]))}. Select the numeric "
+            "columns that the model describes."
         )
     # get_column, not frame[name]: names may be numbers.
     missing = [name for name in frame.columns if frame.get_column(name).is_null().any()]
@@ -109,9 +107,8 @@ def _from_frame(data: Any) -> np.ndarray[Any, Any]:
         for name in missing:
             bad |= frame.get_column(name).is_null().to_numpy()
         raise InputError(
-            f"`data`: {describe_rows(bad)} hold missing values (column {missing[0]!r}). Remove or "
-            "complete them "
-            "before the test."
+            f"`data`: {describe_rows(bad)} hold missing values (column {missing[0]!r}). Remove or complete "
+            "them before the test."
         )
     return np.asarray(frame.to_numpy())
 

@@ -72,14 +72,12 @@ class Exponents:
             return f"{where} and has no finite integral, so it is not a density on this domain"
         if not self.identity:
             return (
-                f"{where} and the operator's weight like {g}, so their product ({flux}) does not "
-                "vanish at the boundary "
-                "and Stein's identity fails"
+                f"{where} and the operator's weight like {g}, so their product ({flux}) does not vanish at "
+                "the boundary and Stein's identity fails"
             )
         return (
-            f"{where} and the operator's weight like {g}: Stein's identity holds but the statistic "
-            "has no finite "
-            f"variance (it needs 2·{self.weight:.2f} + {self.density + 1:.2f} > 2)"
+            f"{where} and the operator's weight like {g}: Stein's identity holds but the statistic has no "
+            f"finite variance (it needs 2·{self.weight:.2f} + {self.density + 1:.2f} > 2)"
         )
 
 

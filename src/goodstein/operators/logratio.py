@@ -42,10 +42,9 @@ class LogRatio:
         zero = (data <= 0).any(axis=1)
         if zero.any():
             raise InputError(
-                f"`data`: {describe_rows(zero)} have parts that are zero, and zeros have no log-ratio. "
-                "Use operator=Mirrored() or operator=Standardised(ProductOfParts()), which allow "
-                "zeros for models "
-                "such as Dirichlet, or replace the zeros by a method of your choice before the test."
+                f"`data`: {describe_rows(zero)} have parts that are zero, and zeros have no log-ratio. Use "
+                "operator=Mirrored() or operator=Standardised(ProductOfParts()), which allow zeros for "
+                "models such as Dirichlet, or replace the zeros by a method of your choice before the test."
             )
         weighted = model.weighted_score(data)
         total = weighted.sum(axis=1, keepdims=True) + domain.dim

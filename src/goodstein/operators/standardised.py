@@ -80,9 +80,7 @@ class Standardised:
 def _require_scalar(auxiliary: Auxiliary, g: Array, domain: Domain) -> None:
     if g.ndim == 2 and domain.basis is not None:
         raise InputError(
-            f"{auxiliary!r} has one value per part, but on {domain!r} an auxiliary function must be "
-            "scalar and "
-            "vanish on every face, because every tangential derivative meets several faces. Use "
-            "ProductOfParts() or "
-            "BoundaryDistance()."
+            f"{auxiliary!r} has one value per part, but on {domain!r} an auxiliary function must be scalar "
+            "and vanish on every face, because every tangential derivative meets several faces. Use "
+            "ProductOfParts() or BoundaryDistance()."
         )
