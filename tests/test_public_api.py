@@ -127,7 +127,7 @@ WILD = "WildBootstrap(n_resamples=999, signs='orthogonal', flip=0.5)"
             f"(data, model, *, domain=None, operator=None, kernel=None, null={WILD}, workers=None, "
             "rng=None, audit=True)",
         ),
-        (gs.stein_matrix, "(data, model, *, domain=None, operator=None, kernel=None)"),
+        (gs.stein_matrix, "(data, model, *, domain=None, operator=None, kernel=None, rng=None)"),
         (gs.audit, "(model, *, domain=None, operator=None, data=None, rng=None)"),
         (gs.as_model, "(model)"),
         (gs.Euclidean, "(d)"),

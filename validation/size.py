@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 from size_report import LEVELS, Measured, markdown, summary_line
-from size_rows import Row, all_rows
+from size_row import Row
+from size_rows import all_rows
 from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
-from size_rows import ABOUT, DEFAULTS, INVALID, Row, explanation
+from size_row import Row
+from size_rows import ABOUT, DEFAULTS, INVALID, explanation
 
 LEVELS = (0.01, 0.05, 0.10)
 CONFIDENCE = 0.999

@@ -1,19 +1,21 @@
 """The rows of the level table: models that are true, and the tests that must not reject them.
 
-A row is one configuration of `ksd_test` together with a sampler of its data. Its name identifies it
-and seeds its trials, so a row can be added or removed without changing any other.
+A row is one configuration of a test together with a sampler of its data. Its name identifies it
+and seeds its trials, so a row can be added or removed without changing any other. Rows of data other
+than points have modules of their own, one for each scenario.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from scipy.signal import lfilter
+from size_row import SIZES, Row, Sampler
 
 import goodstein as gs
 from goodstein.families import (
@@ -28,10 +30,6 @@ from goodstein.families import (
 )
 
 Array = np.ndarray
-Sampler = Callable[[int, np.random.Generator], Array]
-
-SIZES = (50, 200)
-DEFAULT_NULL = gs.WildBootstrap()
 
 DEFAULTS = "Default operators"
 ALTERNATIVES = "Alternative operators"
@@ -60,83 +58,6 @@ ABOUT = {
     INVALID: "`ksd_test` raises SteinIdentityError for all of these; here they run with `audit=False`. "
     "The model is true, so every rejection beyond the level is an error that the audit prevents.",
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """One test of a true model at one sample size."""
-
-    group: str
-    case: str
-    n: int
-    model: Any = None
-    operator: Any = None
-    kernel: Any = None
-    null: Any = DEFAULT_NULL
-    draw: Sampler | None = None
-    """Sampler of the data; None for the model's own."""
-    fit: Callable[[Array], Any] | None = None
-    """Fits the model that is tested to the data; `model` then only draws them."""
-    test: str = ""
-    """What is tested, where operator and kernel do not say it well."""
-    audit: bool = True
-
-    @property
-    def name(self) -> str:
-        """The row's identity, which also seeds its trials."""
-        return " | ".join([self.group, self.case, self.test_name, self.null_name, f"n={self.n}"])
-
-    @property
-    def test_name(self) -> str:
-        """Operator and kernel as far as they are not the defaults."""
-        parts = [repr(part) for part in (self.operator, self.kernel) if part is not None]
-        return self.test or ", ".join(parts) or "default"
-
-    @property
-    def null_name(self) -> str:
-        """The null method, its defaults left out."""
-        return _null_name(self.null)
-
-    @property
-    def seed(self) -> int:
-        """The first half of the seed of every trial."""
-        return zlib.crc32(self.name.encode())
-
-    def pvalue(self, trial: int) -> float:
-        """The p-value of one trial; it depends on nothing but the row's name and the number."""
-        rng = np.random.default_rng([self.seed, trial])
-        x = self.draw(self.n, rng) if self.draw is not None else self.model.sample(self.n, rng)
-        result = gs.ksd_test(
-            x,
-            self.model if self.fit is None else self.fit(x),
-            operator=self.operator,
-            kernel=self.kernel,
-            null=self.null,
-            workers=1,
-            rng=rng,
-            audit=self.audit,
-        )
-        return result.pvalue
-
-    def refused(self) -> bool:
-        """Whether the audit, if it is asked, refuses this test."""
-        try:
-            replace(self, audit=True).pvalue(0)
-        except gs.SteinIdentityError:
-            return True
-        return False
-
-
-def _null_name(null: Any) -> str:
-    if isinstance(null, gs.WildBootstrap):
-        if null.flip < 0.5:
-            return f"wild, flip {null.flip:g}"
-        return f"wild, {null.signs} signs"
-    if isinstance(null, gs.ParametricBootstrap):
-        return f"parametric bootstrap, B={null.n_resamples}"
-    if isinstance(null, gs.MonteCarlo):
-        return f"Monte Carlo, B={null.n_resamples}"
-    return f"spectral, B={null.n_resamples}"
 
 
 # Models that are not in `gs.families`, with exact scores.
@@ -410,10 +331,29 @@ def all_rows() -> list[Row]:
         dependent,
         invalid,
     )
-    rows = [row for part in parts for row in part()]
+    rows = [row for part in (*parts, *(module.rows for module in SCENARIOS)) for row in part()]
     assert len({row.name for row in rows}) == len(rows), "two rows have the same name"
     return rows
 
+
+SCENARIOS = [
+    import_module(f"size_{name}")
+    for name in (
+        "survival",
+        "directional",
+        "discrete",
+        "latent",
+        "conditional",
+        "patterns",
+        "graphs",
+        "fssd",
+    )
+    if find_spec(f"size_{name}")
+]
+"""Each has `rows()`, `ABOUT` and `EXPLANATIONS`, as this module does."""
+
+for scenario in SCENARIOS:
+    ABOUT |= scenario.ABOUT
 
 EXPLANATIONS: dict[str, str] = {
     f"{DEFAULTS} | half-line, * | wild* | n=50": (
@@ -464,4 +404,6 @@ Every explanation rests on a measurement, most often another row of the table.
 
 def explanation(row: Row) -> str:
     """The explanation of the first pattern that fits the row, or nothing."""
-    return next((text for pattern, text in EXPLANATIONS.items() if fnmatchcase(row.name, pattern)), "")
+    known = [EXPLANATIONS, *(scenario.EXPLANATIONS for scenario in SCENARIOS)]
+    patterns = (item for texts in known for item in texts.items())
+    return next((text for pattern, text in patterns if fnmatchcase(row.name, pattern)), "")

@@ -89,13 +89,46 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # Loaded when first used (SPEC 1): a test of one's own score needs neither.
-    if name in ("datasets", "families"):
-        import importlib
+# Loaded when first used (SPEC 1): a test of one's own score on R^d needs none of them.
+_LAZY = {
+    "datasets": "datasets",
+    "families": "families",
+    "CategoricalProduct": "kernels.categorical",
+    "Censored": "censored",
+    "Chart": "domains.chart",
+    "Circle": "domains.circle",
+    "Conditional": "operators.conditional",
+    "ConditionalModel": "models.conditional",
+    "Coordinate": "operators.coordinate",
+    "Difference": "operators.difference",
+    "Hamming": "kernels.hamming",
+    "Latent": "operators.latent",
+    "LatentModel": "models.latent",
+    "Lattice": "domains.lattice",
+    "Martingale": "operators.martingale",
+    "Posterior": "models.posterior",
+    "ProportionalHazards": "operators.proportional",
+    "SecondOrder": "operators.second_order",
+    "Sphere": "domains.sphere",
+    "Stochastic": "operators.stochastic",
+    "Survival": "operators.survival",
+    "SurvivalModel": "models.survival",
+    "Torus": "domains.circle",
+    "conditional_ksd_test": "conditional",
+    "fssd_test": "comparisons.fssd",
+    "graph_ksd_test": "graphs",
+    "point_pattern_ksd_test": "patterns",
+    "relative_ksd_test": "relative",
+}
 
-        return importlib.import_module(f"goodstein.{name}")
-    raise AttributeError(f"module 'goodstein' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'goodstein' has no attribute {name!r}")
+    import importlib
+
+    module = importlib.import_module(f"goodstein.{_LAZY[name]}")
+    return module if name in ("datasets", "families") else getattr(module, name)
 
 
 def __dir__() -> list[str]:

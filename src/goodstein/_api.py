@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-import numpy as np
-
 from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import as_data
-from goodstein.auditing.boundary import check_boundary, check_connected
-from goodstein.auditing.report import AuditReport, Check
+from goodstein.auditing.report import AuditReport
+from goodstein.compose import as_generator, compose, compose_model
 from goodstein.domains.base import Domain
-from goodstein.domains.euclidean import Euclidean
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import InputError, SteinIdentityError
-from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
-from goodstein.models import as_model
-from goodstein.models.model import Model
 from goodstein.nulls import Null, WildBootstrap
-from goodstein.operators import Operator, default_operator
-from goodstein.problem import Problem, draw
+from goodstein.operators import Operator
+from goodstein.problem import draw
 from goodstein.result import TestResult
+from goodstein.testing import check_null, conditions, draw_seeds, run_test, short
 
 
 def ksd_test(
@@ -81,42 +73,10 @@ def ksd_test(
     True
     """
     check_workers(workers)
-    generator = _generator(rng)
-    problem = _compose(data, model, domain, operator, kernel)
-    if not hasattr(null, "calibrate") or isinstance(null, type):
-        raise InputError(
-            f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
-            f"ParametricBootstrap(fit), got {null!r}."
-        )
-    # Seeds, not spawned generators: not every bit generator can spawn.
-    probe_rng, null_rng = map(np.random.default_rng, generator.integers(0, 1 << 63, size=2))
-    report = _quick_audit(problem, probe_rng)
-    notes: list[str] = []
-    if not report.valid:
-        if audit:
-            raise SteinIdentityError(_refusal(report))
-        reasons = " ".join(report.messages("fail"))
-        notes.append(f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
-    notes += report.messages("warn")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        calibration = null.calibrate(problem, workers=workers, rng=null_rng)
-    for message in dict.fromkeys((str(w.message), w.category) for w in caught):
-        warnings.warn(*message, stacklevel=2)
-        notes.append(message[0])
-    return TestResult(
-        statistic=calibration.statistic,
-        pvalue=calibration.pvalue,
-        null_distribution=calibration.draws,
-        n=problem.form.n,
-        model=problem.model.name,
-        domain=problem.domain,
-        operator=problem.fitted_operator,
-        kernel=problem.fitted_kernel,
-        null=null,
-        audit=report,
-        notes=tuple(notes),
-    )
+    check_null(null)
+    seeds = draw_seeds(as_generator(rng))
+    problem = compose(data, model, domain, operator, kernel, seeds[2])
+    return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
 
 def stein_matrix(
@@ -126,10 +86,12 @@ def stein_matrix(
     domain: Domain | None = None,
     operator: Operator | None = None,
     kernel: Kernel | None = None,
+    rng: RNG = None,
 ) -> Array:
     """The Stein matrix h(x_i, x_j), (n, n), for inspection at small n.
 
-    Parameters are those of :func:`ksd_test`; nothing is audited.
+    Parameters are those of :func:`ksd_test`; nothing is audited. `rng` matters only to operators that
+    draw random numbers.
 
     Examples
     --------
@@ -138,7 +100,8 @@ def stein_matrix(
     >>> print(f"{h[0, 1]:.10f}")
     -0.3122440859
     """
-    return _compose(data, model, domain, operator, kernel).form.matrix()
+    seed = draw_seeds(as_generator(rng))[2]
+    return compose(data, model, domain, operator, kernel, seed).form.matrix()
 
 
 def audit(
@@ -180,110 +143,25 @@ def audit(
     """
     from goodstein.auditing.checks import check_identity, check_score, check_tails
 
-    generator = _generator(rng)
-    wrapped = as_model(model)
-    points: Array | None = None
+    generator = as_generator(rng)
+    points: Any = None
     if data is not None:
-        problem = _compose(data, wrapped, domain, operator, None)
+        problem = compose(data, model, domain, operator, None)
         _ = problem.features  # an error here is about the user's own rows
         wrapped, domain, operator, points = problem.model, problem.domain, problem.operator, problem.data
     else:
-        _check_parts(domain, operator)
-        domain = domain if domain is not None else wrapped.domain
-        if domain is None:
-            raise InputError("The model does not say where it lives: pass `domain` or `data`.")
-        wrapped = _restricted(wrapped, domain)
-        operator = operator if operator is not None else default_operator(domain)
+        wrapped, domain, operator = compose_model(model, domain, operator)
         if wrapped.has_sample:
             points = draw(wrapped, domain, 200, generator)
-    checks = [
-        check_connected(domain),
-        check_boundary(wrapped, domain, operator, points, generator),
-        check_tails(wrapped, domain, operator, points, generator),
-        check_score(wrapped, domain, points),
-    ]
+    checks = conditions(wrapped, domain, operator, points, generator)
+    if not hasattr(operator, "conditions"):
+        checks += [
+            check_tails(wrapped, domain, operator, points, generator),
+            check_score(wrapped, domain, points),
+        ]
     if all(check.status != "fail" for check in checks):
         checks.append(check_identity(wrapped, domain, operator, generator))
-    return AuditReport(wrapped.name, repr(domain), _short(operator), tuple(checks))
+    return AuditReport(wrapped.name, repr(domain), short(operator), tuple(checks))
 
 
-def _generator(rng: RNG) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"`rng` must be None, a non-negative integer or a numpy random Generator, got {rng!r} ({error})."
-        ) from None
-
-
-def _compose(
-    data: ArrayLike, model: Any, domain: Domain | None, operator: Operator | None, kernel: Kernel | None
-) -> Problem:
-    """Validated data and everything that was left out filled in."""
-    wrapped = as_model(model)
-    own = wrapped.domain
-    _check_parts(domain, operator)
-    if domain is not None and own is not None and domain.dim != own.dim:
-        raise InputError(
-            f"`domain` {domain!r} has {domain.dim} dimensions, but {wrapped.name} lives on {own!r} "
-            f"with {own.dim}."
-        )
-    chosen = domain if domain is not None else own
-    if chosen is not None:
-        x = as_data(data, chosen.dim, where=repr(chosen) if domain is not None else wrapped.name)
-    else:
-        x = as_data(data)
-        chosen = Euclidean(x.shape[1])
-    for region in (own, chosen) if own is not None and own != chosen else (chosen,):
-        region.validate(x)
-    if operator is None:
-        operator = default_operator(chosen)
-    if kernel is None:
-        kernel = IMQ()
-    elif not hasattr(kernel, "fitted") or isinstance(kernel, type):
-        raise InputError(
-            f"`kernel` must be a kernel such as IMQ() or Gaussian(bandwidth=1.0), got {kernel!r}."
-        )
-    return Problem(x, _restricted(wrapped, chosen), chosen, operator, kernel)
-
-
-def _check_parts(domain: Any, operator: Any) -> None:
-    if domain is not None and not isinstance(domain, Domain):
-        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
-    if operator is not None and (not hasattr(operator, "features") or isinstance(operator, type)):
-        raise InputError(
-            f"`operator` must be an operator such as Langevin() or Standardised(), got {operator!r}."
-        )
-
-
-def _restricted(model: Model, domain: Domain) -> Model:
-    """The model on a domain: truncated to it, sampler included, if its own is larger."""
-    if model.domain is None or model.domain == domain:
-        return model.on(domain)
-    from goodstein.families import Truncated
-
-    return as_model(Truncated(model, domain))
-
-
-def _quick_audit(problem: Problem, rng: np.random.Generator) -> AuditReport:
-    """The checks that cost next to nothing, before every test."""
-    checks: list[Check] = [
-        check_connected(problem.domain),
-        check_boundary(problem.model, problem.domain, problem.operator, problem.data, rng),
-    ]
-    return AuditReport(problem.model.name, repr(problem.domain), _short(problem.operator), tuple(checks))
-
-
-def _refusal(report: AuditReport) -> str:
-    reasons = " ".join(report.messages("fail"))
-    return (
-        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons} "
-        "(audit=False runs the test all the same.)"
-    )
-
-
-def _short(operator: Operator) -> str:
-    return repr(operator).replace("auxiliary=None", "")
-
-
-__all__ = ["Model", "audit", "ksd_test", "stein_matrix"]
+__all__ = ["audit", "ksd_test", "stein_matrix"]

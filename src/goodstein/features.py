@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein._typing import Array
 from goodstein.errors import ScoreError, describe_rows
+
+if TYPE_CHECKING:
+    from goodstein.form import BlockForm
+    from goodstein.kernels.base import Kernel
+
+
+class Features(Protocol):
+    """What an operator returns: where the kernel looks, and how it makes a Stein matrix of that.
+
+    Most operators return :class:`SteinFeatures`. One whose Stein kernel has another shape returns a
+    class of its own, with a form of its own; see :mod:`goodstein.form`.
+    """
+
+    @property
+    def points(self) -> Any:
+        """What bandwidth rules look at, (n, m)."""
+        ...
+
+    def form(self, kernel: Any) -> BlockForm:
+        """The Stein matrix under a fitted kernel, block by block."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +90,12 @@ class SteinFeatures:
     def __len__(self) -> int:
         return len(self.points)
 
+    def form(self, kernel: Kernel) -> BlockForm:
+        """The Stein matrix under a fitted kernel, block by block."""
+        from goodstein.form import SteinForm
+
+        return SteinForm(self, kernel)
+
     def take(self, index: npt.NDArray[np.intp]) -> SteinFeatures:
         """The features of some observations, in the given order."""
         weight = None if self.weight is None else self.weight[index]
@@ -85,3 +113,37 @@ class SteinFeatures:
             full = linear_map.T @ (self.weight[:, :, None] * inverse.T)
             return SteinFeatures(points, value, full)
         return SteinFeatures(points, value, linear_map.T @ self.weight @ inverse.T)
+
+
+@dataclass(frozen=True)
+class AnchoredFeatures(SteinFeatures):
+    """Features of one test function that also look at one fixed point: ξ_i f + c·f(y₀).
+
+    Attributes
+    ----------
+    anchor
+        y₀, (m,).
+    anchor_value
+        c, the same for all observations.
+    """
+
+    anchor: Array | None = None
+    anchor_value: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.anchor is None or self.anchor.shape != self.points.shape[1:] or self.value.shape[1] != 1:
+            raise ScoreError(
+                "Anchored features need one test function and an anchor with as many coordinates."
+            )
+        if not (np.isfinite(self.anchor).all() and np.isfinite(self.anchor_value)):
+            raise ScoreError(
+                f"The operator's weight at the fixed point {self.anchor} is {self.anchor_value}, which is "
+                "not finite. Use an operator that does not need it."
+            )
+
+    def form(self, kernel: Kernel) -> BlockForm:
+        """The Stein matrix under a fitted kernel, block by block."""
+        from goodstein.form import AnchoredForm
+
+        return AnchoredForm(self, kernel)

@@ -15,6 +15,7 @@ products of small inner dimension and a few passes over the block.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +23,9 @@ import numpy as np
 
 from goodstein._typing import Array
 from goodstein.engine.workspace import scratch
+from goodstein.errors import InputError
 from goodstein.factors import Factors, factorise
-from goodstein.features import SteinFeatures
+from goodstein.features import AnchoredFeatures, SteinFeatures
 from goodstein.kernels.base import Kernel, generic_tile
 from goodstein.kernels.whitened import Whitened
 
@@ -35,7 +37,69 @@ MAX_SPREAD = 1e7
 MAX_COLUMNS = 512
 
 
-class SteinForm:
+class BlockForm(ABC):
+    """A symmetric positive semidefinite matrix that is made block by block: all that the engine needs.
+
+    An operator whose Stein kernel is not of the form above derives its own class from this one.
+    """
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of observations."""
+
+    @abstractmethod
+    def take(self, index: Any) -> BlockForm:
+        """The form of some observations, in the given order."""
+
+    @abstractmethod
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols]; the caller may overwrite it, and it may be scratch of this thread."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """h(x_i, x_i), (n,)."""
+
+    def matrix(self) -> Array:
+        """The whole matrix, (n, n)."""
+        out = np.empty((self.n, self.n))
+        step = 256
+        for start in range(0, self.n, step):
+            rows = slice(start, min(start + step, self.n))
+            for first in range(start, self.n, step):
+                cols = slice(first, min(first + step, self.n))
+                block = self.block(rows, cols)
+                out[rows, cols] = block
+                out[cols, rows] = block.T
+        np.fill_diagonal(out, self.diagonal())
+        return out
+
+
+class DenseForm(BlockForm):
+    """A matrix that is small enough to be held, (n, n)."""
+
+    def __init__(self, values: Array) -> None:
+        self._values = values
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self._values)
+
+    def take(self, index: Any) -> DenseForm:
+        """The form of some observations, in the given order."""
+        return DenseForm(self._values[np.ix_(index, index)])
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols], a copy."""
+        return self._values[rows, cols].copy()
+
+    def diagonal(self) -> Array:
+        """h(x_i, x_i), (n,)."""
+        return self._values.diagonal().copy()
+
+
+class SteinForm(BlockForm):
     """The Stein matrix of n observations, block by block.
 
     Parameters
@@ -86,19 +150,59 @@ class SteinForm:
         result: Array = phi * np.einsum("ij,ij->i", value, value) - 2.0 * slope * trace
         return result
 
-    def matrix(self) -> Array:
-        """The whole matrix, (n, n)."""
-        out = np.empty((self.n, self.n))
-        step = 256
-        for start in range(0, self.n, step):
-            rows = slice(start, min(start + step, self.n))
-            for first in range(start, self.n, step):
-                cols = slice(first, min(first + step, self.n))
-                block = self.block(rows, cols)
-                out[rows, cols] = block
-                out[cols, rows] = block.T
-        np.fill_diagonal(out, self.diagonal())
+
+class AnchoredForm(BlockForm):
+    """ξ_i plus c times the value at a fixed point y₀.
+
+    With v_i = ⟨ξ_i, k(y₀, ·)⟩ the matrix is H + c·(v 1ᵀ + 1 vᵀ) + c² k(y₀, y₀).
+    """
+
+    def __init__(self, features: AnchoredFeatures, kernel: Kernel, inner: BlockForm | None = None) -> None:
+        if isinstance(kernel, Whitened):
+            raise InputError("A Whitened kernel has no place in one dimension. Pass the kernel inside it.")
+        self.features, self.kernel = features, kernel
+        self._inner = inner if inner is not None else SteinForm(features, kernel)
+
+    @cached_property
+    def _shift(self) -> tuple[Array, float]:
+        """c·v, (n,), and c²·k(y₀, y₀)."""
+        features, c = self.features, self.features.anchor_value
+        difference = features.points - np.asarray(features.anchor)
+        rho = np.concatenate([[0.0], np.einsum("ij,ij->i", difference, difference)])
+        phi, slope = self.kernel.profiles(rho, order=1)
+        if features.weight is None:
+            moved = difference
+        elif features.weight.ndim == 3:
+            moved = features.weight[:, :, 0] * difference
+        else:
+            moved = features.weight.reshape(len(features), -1) * difference
+        v = features.value[:, 0] * phi[1:] + 2.0 * slope[1:] * moved.sum(axis=1)
+        return c * v, c * c * float(phi[0])
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self.features)
+
+    def take(self, index: Any) -> AnchoredForm:
+        """The form of some observations, in the given order."""
+        f = self.features
+        weight = None if f.weight is None else f.weight[index]
+        taken = AnchoredFeatures(f.points[index], f.value[index], weight, f.anchor, f.anchor_value)
+        return AnchoredForm(taken, self.kernel, self._inner.take(index))
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols]; scratch of this thread, valid until its next block."""
+        shift, constant = self._shift
+        out = self._inner.block(rows, cols)
+        out += (shift[rows] + constant)[:, None]
+        out += shift[cols]
         return out
+
+    def diagonal(self) -> Array:
+        """h(x_i, x_i), (n,)."""
+        shift, constant = self._shift
+        return np.asarray(self._inner.diagonal() + 2.0 * shift + constant)
 
 
 class _Prepared:

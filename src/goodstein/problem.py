@@ -12,10 +12,10 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import DomainError, InputError, ScoreError, describe_rows
-from goodstein.features import SteinFeatures
-from goodstein.form import SteinForm
+from goodstein.features import Features
+from goodstein.form import BlockForm
 from goodstein.kernels.base import Kernel
-from goodstein.models.model import Model
+from goodstein.models import as_model
 from goodstein.operators.base import Operator, fitted_operator
 
 
@@ -26,10 +26,13 @@ class Problem:
     Operator and kernel are as the user gave them; what they take from the data (bandwidths,
     scales) is fixed when it is first needed, and fixed anew for other data, so that a simulated
     null distribution goes through exactly the steps of the observed statistic.
+
+    The data need not be an array. A model of other data says how to draw observations like them,
+    ``sample_like(data, rng)``, and how to wrap what a fit returns, ``adopt(model)``.
     """
 
     data: Any
-    model: Model
+    model: Any
     domain: Domain
     operator: Operator
     kernel: Kernel
@@ -40,7 +43,7 @@ class Problem:
         return fitted_operator(self.operator, self.data, self.domain)
 
     @cached_property
-    def features(self) -> SteinFeatures:
+    def features(self) -> Features:
         """The operator at the observations; the only place where the score is evaluated."""
         return self.fitted_operator.features(self.model, self.domain, self.data)
 
@@ -50,9 +53,9 @@ class Problem:
         return self.kernel.fitted(self.features.points)
 
     @cached_property
-    def form(self) -> SteinForm:
+    def form(self) -> BlockForm:
         """The Stein form of the observations."""
-        form = SteinForm(self.features, self.fitted_kernel)
+        form = self.features.form(self.fitted_kernel)
         with np.errstate(over="ignore", invalid="ignore"):
             diagonal = form.diagonal()
         broken = ~np.isfinite(diagonal)
@@ -76,12 +79,19 @@ class Problem:
         """The same question of other data."""
         return replace(self, data=data)
 
-    def with_model(self, model: Model) -> Problem:
-        """The same question of another model."""
-        return replace(self, model=model.on(self.domain))
+    def with_model(self, model: Any) -> Problem:
+        """The same question of another model, in any form that the user may bring."""
+        return replace(self, model=getattr(self.model, "adopt", as_model)(model).on(self.domain))
+
+    def simulate(self, rng: np.random.Generator) -> Any:
+        """Draw from the model as many observations as there are, of the same kind."""
+        own = getattr(self.model, "sample_like", None)
+        if own is not None:
+            return own(self.data, rng)
+        return draw(self.model, self.domain, len(self.data), rng)
 
 
-def draw(model: Model, domain: Domain, n: int, rng: np.random.Generator) -> Any:
+def draw(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Any:
     """Observations from the model, all of them in the domain."""
     sample = model.sample(n, rng)
     try:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goodstein._typing import Array
-from goodstein.domains.base import Domain
 from goodstein.kernels.base import Kernel
-from goodstein.nulls.base import Null
-from goodstein.operators.base import Operator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +39,18 @@ class TestResult:
         What was found out about the validity of the test.
     notes
         Everything that a reader of the p-value should know.
+    v_statistic
+        V-statistic of the same quantity, diagonal included, which is never negative. Under random
+        signs both have the same p-value.
+    data
+        The data in words, where "n observations on the domain" does not say it all.
+    title
+        Which test it is.
+    details
+        What else this test has to report, by name.
     """
+
+    _statistic_name = "KSD², U-statistic"  # no annotation: not a field
 
     __test__ = False  # not a test case, whatever pytest thinks of the name
 
@@ -50,21 +59,25 @@ class TestResult:
     null_distribution: Array = field(repr=False)
     n: int
     model: str
-    domain: Domain
-    operator: Operator
-    kernel: Kernel
-    null: Null
+    domain: Any
+    operator: Any
+    kernel: Any
+    null: Any
     audit: AuditReport = field(repr=False)
     notes: tuple[str, ...] = ()
+    v_statistic: float | None = None
+    data: str | None = None
+    title: str = "Kernel Stein discrepancy test"
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def _rows(self) -> list[tuple[str, str]]:
+        parts = {"operator": self.operator, "kernel": self.kernel, "null": self.null}
         return [
             ("model", self.model),
-            ("data", f"{self.n} observations on {self.domain!r}"),
-            ("operator", _short(self.operator)),
-            ("kernel", _short(self.kernel)),
-            ("null", _short(self.null)),
-            ("statistic", f"{self.statistic:.6g}   (KSD², U-statistic)"),
+            ("data", self.data or f"{self.n} observations on {self.domain!r}"),
+            *((name, _short(part)) for name, part in parts.items() if part is not None),
+            *((name, _short(value)) for name, value in self.details.items()),
+            ("statistic", f"{self.statistic:.6g}   ({self._statistic_name})"),
             ("p-value", f"{self.pvalue:.4g}"),
         ]
 
@@ -86,7 +99,7 @@ class TestResult:
 
     def summary(self) -> str:
         """The result as a short text."""
-        lines = ["Kernel Stein discrepancy test", ""]
+        lines = [self.title, ""]
         lines += [f"  {name:<10} {value}" for name, value in self._rows()]
         lines += ["", f"  {self._verdict()}"]
         lines += [f"  Note: {note}" for note in self.notes]
@@ -105,14 +118,14 @@ class TestResult:
         )
         notes = "".join(f"<p><em>Note:</em> {html.escape(note)}</p>" for note in self.notes)
         return (
-            f"<div><strong>Kernel Stein discrepancy test</strong><table>{rows}</table>"
+            f"<div><strong>{html.escape(self.title)}</strong><table>{rows}</table>"
             f"<p>{html.escape(self._verdict())}</p>{notes}</div>"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, strings and lists."""
         return {
-            "test": "ksd",
+            "test": self.title,
             "statistic": float(self.statistic),
             "pvalue": float(self.pvalue),
             "n": int(self.n),
@@ -124,6 +137,8 @@ class TestResult:
             "null": repr(self.null),
             "valid": bool(self.audit.valid),
             "notes": list(self.notes),
+            "v_statistic": None if self.v_statistic is None else float(self.v_statistic),
+            "details": {name: _plain(value) for name, value in self.details.items()},
             "null_distribution": np.asarray(self.null_distribution).tolist(),
         }
 
@@ -138,6 +153,13 @@ class TestResult:
         from goodstein.plot import null_distribution
 
         return null_distribution(self, ax=ax)
+
+
+def _plain(value: Any) -> Any:
+    """A number, a string or lists of them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, (int, float, str, bool, list, type(None))) else repr(value)
 
 
 def _short(thing: object) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein._validation import check_count
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import InputError, ScoreError
-from goodstein.models.model import Model
 from goodstein.nulls.base import Calibration, draw_seed
-from goodstein.problem import Problem, draw
+from goodstein.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class MonteCarlo:
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the data and of every simulated sample."""
-        _require_sampler(problem.model, "MonteCarlo")
+        require_sampler(problem.model, "MonteCarlo")
         task = _Simulated(problem, draw_seed(rng))
         statistic = problem.statistic(workers)
         draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
@@ -59,7 +58,7 @@ class _Simulated:
     seed: int
 
     def __call__(self, k: int) -> float:
-        sample = simulate(self.problem, self.seed, k)
+        sample = self.problem.simulate(np.random.default_rng([self.seed, k]))
         try:
             return self.problem.with_data(sample).statistic()
         except (InputError, ScoreError) as error:
@@ -68,13 +67,8 @@ class _Simulated:
             ) from None
 
 
-def simulate(problem: Problem, seed: int, k: int) -> Array:
-    """The k-th sample of the model, as many observations as the data."""
-    result: Array = draw(problem.model, problem.domain, len(problem.data), np.random.default_rng([seed, k]))
-    return result
-
-
-def _require_sampler(model: Model, method: str) -> None:
+def require_sampler(model: Any, method: str) -> None:
+    """Raise where the model cannot be simulated."""
     if not model.has_sample:
         raise InputError(
             f"{method} simulates the model, but {model.name} has no sampler. Pass "

@@ -9,14 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein._validation import check_count
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import CalibrationWarning, InputError
-from goodstein.models import as_model
-from goodstein.models.model import Model
 from goodstein.nulls.base import Calibration, draw_seed
-from goodstein.nulls.montecarlo import _require_sampler, simulate
+from goodstein.nulls.montecarlo import require_sampler
 from goodstein.problem import Problem
 
 
@@ -62,9 +59,9 @@ class ParametricBootstrap:
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the data and of every simulated and refitted sample."""
-        _require_sampler(problem.model, "ParametricBootstrap")
-        refitted = self._fitted(problem.data, "the data").on(problem.domain)
-        given, again = problem.model.score(problem.data), refitted.score(problem.data)
+        require_sampler(problem.model, "ParametricBootstrap")
+        given = problem.form.diagonal()
+        again = self._refitted(problem, "the data").form.diagonal()
         if not np.allclose(given, again, rtol=1e-3, atol=1e-3 * float(np.abs(given).mean())):
             warnings.warn(
                 f"ParametricBootstrap: fitting the data gives another model than the one tested "
@@ -79,13 +76,14 @@ class ParametricBootstrap:
         draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
         return Calibration(statistic, np.array(draws))
 
-    def _fitted(self, x: Array, what: str) -> Model:
+    def _refitted(self, problem: Problem, what: str) -> Problem:
+        """The same question of the model that is fitted to the problem's data."""
         try:
-            model = as_model(self.fit(x))
-            model.score(x[:2])
+            refitted = problem.with_model(self.fit(problem.data))
+            _ = refitted.form
         except Exception as error:
             raise InputError(f"`fit` of ParametricBootstrap failed on {what}: {error}") from error
-        return model
+        return refitted
 
     def __repr__(self) -> str:
         name = getattr(self.fit, "__qualname__", repr(self.fit))
@@ -101,6 +99,5 @@ class _Refitted:
     seed: int
 
     def __call__(self, k: int) -> float:
-        sample = simulate(self.problem, self.seed, k)
-        model = self.null._fitted(sample, f"simulated sample {k}")
-        return self.problem.with_data(sample).with_model(model).statistic()
+        sample = self.problem.simulate(np.random.default_rng([self.seed, k]))
+        return self.null._refitted(self.problem.with_data(sample), f"simulated sample {k}").statistic()

@@ -7,20 +7,29 @@ from typing import Any, Protocol
 from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.simplex import Simplex
-from goodstein.features import SteinFeatures
-from goodstein.models.model import Model
+from goodstein.features import Features
 
 
 class Operator(Protocol):
     """What the library asks of an operator; any object with this method can be passed as `operator`.
 
-    Two more methods are used where they exist. ``fitted(data, domain)`` returns the operator with
-    everything that it takes from the data fixed. ``boundary_weight(domain, x, normals)`` returns
-    Gᵀν, (n, J), at points x with inward unit normals ν: the audit checks that q·Gᵀν vanishes at the
-    boundary.
+    More methods are used where they exist:
+
+    ``fitted(data, domain)``
+        The operator with everything that it takes from the data fixed.
+    ``boundary_weight(domain, x, normals)``
+        Gᵀν, (n, J), at points x with inward unit normals ν: the audit checks that q·Gᵀν vanishes at
+        the boundary.
+    ``conditions(model, domain, data, rng)``
+        Checks (:class:`goodstein.auditing.report.Check`) of what Stein's identity needs here, in
+        place of the audit's own; ``data`` may be None.
+    ``seeded(seed)``
+        A copy that takes its random numbers from this seed, for operators that need some.
+    ``default_kernel()``
+        The kernel for users who name none.
     """
 
-    def features(self, model: Model, domain: Domain, data: Any) -> SteinFeatures:
+    def features(self, model: Any, domain: Domain, data: Any) -> Features:
         """The operator at each observation; see :class:`goodstein.features.SteinFeatures`."""
         ...
 
@@ -28,9 +37,14 @@ class Operator(Protocol):
 def default_operator(domain: Domain) -> Operator:
     """The operator of choice on a domain: it is valid for every density that is bounded there.
 
-    Without boundary the Langevin operator; on a simplex the log-ratio operator; otherwise the
-    standardised operator with the domain's own auxiliary function.
+    What the domain itself names with a method ``default_operator``; otherwise, without boundary,
+    the Langevin operator; on a simplex the log-ratio operator; elsewhere the standardised operator
+    with the domain's own auxiliary function.
     """
+    own = getattr(domain, "default_operator", None)
+    if own is not None:
+        result: Operator = own()
+        return result
     from goodstein.operators.langevin import Langevin
     from goodstein.operators.logratio import LogRatio
     from goodstein.operators.standardised import Standardised
@@ -45,8 +59,8 @@ def fitted_operator(operator: Operator, data: Any, domain: Domain) -> Operator:
     fit = getattr(operator, "fitted", None)
     if fit is None:
         return operator
-    result: Operator = fit(data, domain)
-    return result
+    fixed: Operator = fit(data, domain)
+    return fixed
 
 
 def tangent(domain: Domain, vectors: Array) -> Array:

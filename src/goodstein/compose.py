@@ -1,0 +1,117 @@
+"""From what a user hands in to a :class:`~goodstein.problem.Problem`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goodstein._typing import RNG
+from goodstein._validation import as_data
+from goodstein.domains.base import Domain
+from goodstein.domains.euclidean import Euclidean
+from goodstein.errors import InputError
+from goodstein.kernels import IMQ
+from goodstein.kernels.base import Kernel
+from goodstein.models import as_model
+from goodstein.models.model import Model
+from goodstein.operators import Operator, default_operator
+from goodstein.problem import Problem
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """The generator that a seed or generator stands for (SPEC 7)."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`rng` must be None, a non-negative integer or a numpy random Generator, got {rng!r} ({error})."
+        ) from None
+
+
+def compose(
+    data: Any,
+    model: Any,
+    domain: Domain | None = None,
+    operator: Operator | None = None,
+    kernel: Kernel | None = None,
+    seed: int = 0,
+) -> Problem:
+    """Validated data and everything that was left out filled in.
+
+    The seed is that of the operator, for operators that draw random numbers.
+    """
+    wrapped = as_model(model)
+    own = wrapped.domain
+    check_parts(domain, operator)
+    if domain is not None and own is not None and domain.dim != own.dim:
+        raise InputError(
+            f"`domain` {domain!r} has {domain.dim} dimensions, but {wrapped.name} lives on {own!r} "
+            f"with {own.dim}."
+        )
+    chosen = domain if domain is not None else own
+    if chosen is not None:
+        x = as_data(data, chosen.dim, where=repr(chosen) if domain is not None else wrapped.name)
+    else:
+        x = as_data(data)
+        chosen = Euclidean(x.shape[1])
+    for region in (own, chosen) if own is not None and own != chosen else (chosen,):
+        region.validate(x)
+    if operator is None:
+        operator = default_operator(chosen)
+    operator = seeded(operator, seed)
+    return Problem(x, restricted(wrapped, chosen), chosen, operator, choose_kernel(kernel, operator))
+
+
+def check_parts(domain: Any, operator: Any) -> None:
+    """Raise where the domain or the operator is something else."""
+    if domain is not None and not isinstance(domain, Domain):
+        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
+    if operator is not None and (not hasattr(operator, "features") or isinstance(operator, type)):
+        raise InputError(
+            f"`operator` must be an operator such as Langevin() or Standardised(), got {operator!r}."
+        )
+
+
+def restricted(model: Model, domain: Domain) -> Model:
+    """The model on a domain: truncated to it, sampler included, if its own is larger."""
+    if model.domain is None or model.domain == domain:
+        return model.on(domain)
+    from goodstein.families import Truncated
+
+    return as_model(Truncated(model, domain))
+
+
+def compose_model(
+    model: Any, domain: Domain | None, operator: Operator | None
+) -> tuple[Any, Domain, Operator]:
+    """The same without data: a model that says by itself where it lives."""
+    wrapped = as_model(model)
+    check_parts(domain, operator)
+    chosen = domain if domain is not None else wrapped.domain
+    if chosen is None:
+        raise InputError("The model does not say where it lives: pass `domain` or `data`.")
+    if operator is None:
+        operator = default_operator(chosen)
+    return restricted(wrapped, chosen), chosen, seeded(operator, 0)
+
+
+def seeded(operator: Operator, seed: int) -> Operator:
+    """The operator with its random numbers fixed, if it needs any."""
+    own = getattr(operator, "seeded", None)
+    if own is None:
+        return operator
+    result: Operator = own(seed)
+    return result
+
+
+def choose_kernel(kernel: Kernel | None, operator: Operator) -> Kernel:
+    """The user's kernel, or the operator's default, or the library's."""
+    if kernel is None:
+        own = getattr(operator, "default_kernel", None)
+        return IMQ() if own is None else own()
+    if not hasattr(kernel, "fitted") or isinstance(kernel, type):
+        raise InputError(
+            f"`kernel` must be a kernel such as IMQ() or Gaussian(bandwidth=1.0), got {kernel!r}."
+        )
+    return kernel

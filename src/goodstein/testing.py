@@ -1,0 +1,128 @@
+"""From a problem to a result: audit, calibrate, report."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from goodstein.auditing.boundary import check_boundary, check_connected
+from goodstein.auditing.report import AuditReport, Check
+from goodstein.domains.base import Domain
+from goodstein.engine.executors import Workers, check_workers
+from goodstein.errors import InputError, SteinIdentityError
+from goodstein.nulls import Null
+from goodstein.operators import Operator
+from goodstein.problem import Problem
+from goodstein.result import TestResult
+
+
+def draw_seeds(generator: np.random.Generator) -> tuple[int, int, int]:
+    """Seeds of the audit's probes, of the null distribution and of the operator, in this order.
+
+    Seeds, not spawned generators: not every bit generator can spawn.
+    """
+    probes, null, operator = (int(seed) for seed in generator.integers(0, 1 << 63, size=3))
+    return probes, null, operator
+
+
+def check_null(null: Any) -> None:
+    """Raise where `null` is no null method."""
+    if not hasattr(null, "calibrate") or isinstance(null, type):
+        raise InputError(
+            f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
+            f"ParametricBootstrap(fit), got {null!r}."
+        )
+
+
+def run_test(
+    problem: Problem,
+    *,
+    null: Null,
+    workers: Workers,
+    seeds: tuple[int, int, int],
+    audit: bool,
+    title: str = "Kernel Stein discrepancy test",
+    details: Mapping[str, Any] | None = None,
+) -> TestResult:
+    """Audit the problem, calibrate its statistic, and say what was found.
+
+    Functions that are called by users call this one directly, so that warnings point at the user.
+    """
+    check_workers(workers)
+    check_null(null)
+    probe_rng, null_rng = map(np.random.default_rng, seeds[:2])
+    report = quick_audit(problem, probe_rng)
+    notes: list[str] = []
+    if not report.valid:
+        if audit:
+            raise SteinIdentityError(_refusal(report))
+        reasons = " ".join(report.messages("fail"))
+        notes.append(f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
+    notes += report.messages("warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        calibration = null.calibrate(problem, workers=workers, rng=null_rng)
+    for message in dict.fromkeys((str(w.message), w.category) for w in caught):
+        warnings.warn(*message, stacklevel=3)
+        notes.append(message[0])
+    return TestResult(
+        statistic=calibration.statistic,
+        v_statistic=_v_statistic(problem, calibration.statistic),
+        pvalue=calibration.pvalue,
+        null_distribution=calibration.draws,
+        n=problem.form.n,
+        model=problem.model.name,
+        domain=problem.domain,
+        operator=problem.fitted_operator,
+        kernel=problem.fitted_kernel,
+        null=null,
+        audit=report,
+        notes=tuple(notes),
+        data=describe_data(problem.data),
+        title=title,
+        details=details or {},
+    )
+
+
+def _v_statistic(problem: Problem, statistic: float) -> float:
+    """V = Σ_ij H_ij / n², from U, which leaves out the diagonal."""
+    n = problem.form.n
+    return (statistic * n * (n - 1) + float(problem.form.diagonal().sum())) / n**2
+
+
+def describe_data(data: Any) -> str | None:
+    """What the data say of themselves, if they are more than an array."""
+    own = getattr(data, "describe", None)
+    return None if own is None or isinstance(data, np.ndarray) else str(own())
+
+
+def conditions(
+    model: Any, domain: Domain, operator: Operator, data: Any, rng: np.random.Generator
+) -> list[Check]:
+    """What Stein's identity needs: the operator's own checks, or those of boundary and connectedness."""
+    own = getattr(operator, "conditions", None)
+    if own is not None:
+        return list(own(model, domain, data, rng))
+    return [check_connected(domain), check_boundary(model, domain, operator, data, rng)]
+
+
+def quick_audit(problem: Problem, rng: np.random.Generator) -> AuditReport:
+    """The checks that cost next to nothing, before every test."""
+    checks = conditions(problem.model, problem.domain, problem.operator, problem.data, rng)
+    return AuditReport(problem.model.name, repr(problem.domain), short(problem.operator), tuple(checks))
+
+
+def _refusal(report: AuditReport) -> str:
+    reasons = " ".join(report.messages("fail"))
+    return (
+        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons} "
+        "(audit=False runs the test all the same.)"
+    )
+
+
+def short(operator: Operator) -> str:
+    """An operator without what was left out."""
+    return repr(operator).replace("auxiliary=None", "")
