@@ -30,7 +30,7 @@ class Row:
     null: Any = DEFAULT_NULL
     draw: Sampler | None = None
     """Sampler of the data; None for the model's own."""
-    fit: Callable[[Array], Any] | None = None
+    fit: Callable[[Any], Any] | None = None
     """Fits the model that is tested to the data; `model` then only draws them."""
     test: str = ""
     """What is tested, where operator and kernel do not say it well."""
