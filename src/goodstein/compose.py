@@ -8,13 +8,16 @@ import numpy as np
 
 from goodstein._typing import RNG
 from goodstein._validation import as_data
+from goodstein.censored import as_censored, is_censored
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
 from goodstein.models import as_model
+from goodstein.models.adapters._describe import roots
 from goodstein.models.model import Model
+from goodstein.models.survival import SurvivalModel, as_survival_model
 from goodstein.operators import Operator, default_operator
 from goodstein.problem import Problem
 
@@ -41,9 +44,11 @@ def compose(
 
     The seed is that of the operator, for operators that draw random numbers.
     """
+    check_parts(domain, operator)
+    if _is_survival(data, model, operator):
+        return _compose_survival(data, model, domain, operator, kernel, seed)
     wrapped = as_model(model)
     own = wrapped.domain
-    check_parts(domain, operator)
     if domain is not None and own is not None and domain.dim != own.dim:
         raise InputError(
             f"`domain` {domain!r} has {domain.dim} dimensions, but {wrapped.name} lives on {own!r} "
@@ -57,10 +62,49 @@ def compose(
         chosen = Euclidean(x.shape[1])
     for region in (own, chosen) if own is not None and own != chosen else (chosen,):
         region.validate(x)
-    if operator is None:
-        operator = default_operator(chosen)
-    operator = seeded(operator, seed)
+    operator = seeded(placed(operator, wrapped, chosen), seed)
     return Problem(x, restricted(wrapped, chosen), chosen, operator, choose_kernel(kernel, operator))
+
+
+def _is_survival(data: Any, model: Any, operator: Any) -> bool:
+    """Whether anything says that the data are durations, perhaps censored."""
+    named = getattr(operator, "takes_censored", False) or isinstance(model, SurvivalModel)
+    return named or is_censored(data) or "lifelines" in roots(model)
+
+
+def _survival_operator(domain: Domain | None, operator: Operator | None) -> Operator:
+    """The operator on durations; raises where domain or operator are those of points."""
+    if domain is not None:
+        raise InputError(
+            f"`domain` has no place in a test of durations, which live on [0, ∞); got {domain!r}. Leave it "
+            "out."
+        )
+    if operator is None:
+        from goodstein.operators.martingale import Martingale
+
+        return Martingale()
+    if not getattr(operator, "takes_censored", False):
+        raise InputError(
+            f"{operator!r} is for uncensored points, not for durations with events. Use Martingale(), "
+            "Survival() or ProportionalHazards(). (An operator of your own that takes Censored data says so "
+            "with an attribute takes_censored = True.)"
+        )
+    return operator
+
+
+def _compose_survival(
+    data: Any, model: Any, domain: Domain | None, operator: Operator | None, kernel: Kernel | None, seed: int
+) -> Problem:
+    """The same for durations with events."""
+    chosen = seeded(_survival_operator(domain, operator), seed)
+    durations = as_censored(data, chosen)
+    if len(durations) < 2:
+        raise InputError("`data` has 1 duration; a test needs at least 2.")
+    survival = as_survival_model(model)
+    null_model = getattr(chosen, "null_model", None)
+    if null_model is not None:
+        survival = null_model(survival, durations)
+    return Problem(durations, survival, survival.domain, chosen, choose_kernel(kernel, chosen))
 
 
 def check_parts(domain: Any, operator: Any) -> None:
@@ -77,6 +121,10 @@ def restricted(model: Model, domain: Domain) -> Model:
     """The model on a domain: truncated to it, sampler included, if its own is larger."""
     if model.domain is None or model.domain == domain:
         return model.on(domain)
+    own = getattr(model, "truncated", None)
+    if own is not None:
+        moved: Model = own(domain)
+        return moved
     from goodstein.families import Truncated
 
     return as_model(Truncated(model, domain))
@@ -86,14 +134,26 @@ def compose_model(
     model: Any, domain: Domain | None, operator: Operator | None
 ) -> tuple[Any, Domain, Operator]:
     """The same without data: a model that says by itself where it lives."""
-    wrapped = as_model(model)
     check_parts(domain, operator)
+    if _is_survival(None, model, operator):
+        operator = _survival_operator(domain, operator)
+        survival = as_survival_model(model)
+        return survival, survival.domain, seeded(operator, 0)
+    wrapped = as_model(model)
     chosen = domain if domain is not None else wrapped.domain
     if chosen is None:
         raise InputError("The model does not say where it lives: pass `domain` or `data`.")
+    return restricted(wrapped, chosen), chosen, seeded(placed(operator, wrapped, chosen), 0)
+
+
+def placed(operator: Operator | None, model: Any, domain: Domain) -> Operator:
+    """The user's operator, or the model's own, or the domain's, with what it takes from the domain fixed."""
     if operator is None:
-        operator = default_operator(chosen)
-    return restricted(wrapped, chosen), chosen, seeded(operator, 0)
+        own = getattr(model, "default_operator", None)
+        operator = default_operator(domain) if own is None else own()
+    place = getattr(operator, "on", None)
+    result: Operator = operator if place is None else place(domain)
+    return result
 
 
 def seeded(operator: Operator, seed: int) -> Operator:

@@ -94,6 +94,8 @@ class Problem:
 def draw(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Any:
     """Observations from the model, all of them in the domain."""
     sample = model.sample(n, rng)
+    if not isinstance(sample, np.ndarray):
+        return sample  # other data than points validate themselves
     try:
         domain.validate(sample)
     except DomainError as error:

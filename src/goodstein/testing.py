@@ -12,7 +12,7 @@ from goodstein.auditing.boundary import check_boundary, check_connected
 from goodstein.auditing.report import AuditReport, Check
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import InputError, SteinIdentityError
+from goodstein.errors import CalibrationWarning, InputError, SteinIdentityError
 from goodstein.nulls import Null
 from goodstein.operators import Operator
 from goodstein.problem import Problem
@@ -64,6 +64,7 @@ def run_test(
     notes += report.messages("warn")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        _warn_if_fitted(problem, null)
         calibration = null.calibrate(problem, workers=workers, rng=null_rng)
     for message in dict.fromkeys((str(w.message), w.category) for w in caught):
         warnings.warn(*message, stacklevel=3)
@@ -84,6 +85,19 @@ def run_test(
         data=describe_data(problem.data),
         title=title,
         details=details or {},
+    )
+
+
+def _warn_if_fitted(problem: Problem, null: Null) -> None:
+    """Warn where the model knows that it was fitted to these data, and the null method does not refit."""
+    fitted = getattr(problem.model, "was_fitted_to", None)
+    if fitted is None or getattr(null, "refits", False) or not fitted(problem.data):
+        return
+    warnings.warn(
+        f"{problem.model.name} was fitted to these very data, so the p-value is conservative: the model fits "
+        "too well by design. Use null=ParametricBootstrap(fit), with the function that fitted it.",
+        CalibrationWarning,
+        stacklevel=2,
     )
 
 

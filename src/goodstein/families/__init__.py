@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from goodstein.families.dirichlet import Dirichlet
+from goodstein.families.exponential import Exponential
+from goodstein.families.gamma import Gamma
+from goodstein.families.gompertz import Gompertz
 from goodstein.families.laplace import Laplace
 from goodstein.families.logistic_normal import LogisticNormal
+from goodstein.families.loglogistic import LogLogistic
+from goodstein.families.lognormal import LogNormal
 from goodstein.families.mixture import GaussianMixture
 from goodstein.families.normal import Normal
+from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.student import StudentT
 from goodstein.families.truncated import Truncated
 from goodstein.families.uniform import Uniform
+from goodstein.families.weibull import Weibull
 
 __all__ = [
     "Dirichlet",
+    "Exponential",
+    "Gamma",
     "GaussianMixture",
+    "Gompertz",
     "Laplace",
+    "LogLogistic",
+    "LogNormal",
     "LogisticNormal",
     "Normal",
+    "PiecewiseExponential",
     "StudentT",
     "Truncated",
     "Uniform",
+    "Weibull",
 ]

@@ -8,4 +8,13 @@ from goodstein.kernels.matern import Matern52
 from goodstein.kernels.sum import Sum
 from goodstein.kernels.whitened import Whitened
 
-__all__ = ["IMQ", "Gaussian", "Matern52", "Median", "RadialKernel", "RationalQuadratic", "Sum", "Whitened"]
+__all__ = [
+    "IMQ",
+    "Gaussian",
+    "Matern52",
+    "Median",
+    "RadialKernel",
+    "RationalQuadratic",
+    "Sum",
+    "Whitened",
+]

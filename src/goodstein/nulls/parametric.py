@@ -49,6 +49,8 @@ class ParametricBootstrap:
     fit: Callable[[Any], Any]
     n_resamples: int = 399
 
+    refits = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
         if not callable(self.fit):

@@ -1,0 +1,82 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.errors import InputError
+from goodstein.families._checks import as_positive
+from goodstein.families._survival import HALF_LINE, Lifetimes, durations_and_events
+
+
+class Exponential(Lifetimes):
+    r"""Exponential distribution: a constant hazard, so a life that does not age.
+
+    .. math:: λ(t) = \frac1σ, \qquad Λ(t) = \frac tσ, \qquad s(t) = -\frac1σ.
+
+    Parameters
+    ----------
+    scale
+        Scale σ > 0, which is the mean; :data:`scipy.stats.expon` calls it ``scale`` too.
+
+    References
+    ----------
+    Kalbfleisch & Prentice (2002), *The Statistical Analysis of Failure Time Data*, section 2.2.
+
+    Examples
+    --------
+    >>> from goodstein.families import Exponential
+    >>> q = Exponential(2.0)
+    >>> q
+    Exponential(2)
+    >>> q.hazard([0.0, 7.0])
+    array([0.5, 0.5])
+    >>> q.score([[3.0]])
+    array([[-0.5]])
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ("scale",)
+
+    scale: float
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self._set(scale=as_positive("scale", scale), domain=HALF_LINE)
+
+    @classmethod
+    def fit(cls, data: Any) -> Self:
+        """Maximum likelihood: the total time at risk over the number of events.
+
+        Parameters
+        ----------
+        data
+            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> gs.families.Exponential.fit(gs.Censored([1.0, 2.0, 3.0], [1, 0, 1]))
+        Exponential(3)
+        """
+        t, event = durations_and_events(data, "Exponential", positive=False)
+        if not t.any():
+            raise InputError("`data`: all durations are 0, so Exponential has no scale to fit.")
+        return cls(float(t.sum() / event.sum()))
+
+    def _log_hazard(self, t: Array) -> Array:
+        return np.full_like(t, -math.log(self.scale))
+
+    def _log_hazard_derivative(self, t: Array) -> Array:
+        return np.zeros_like(t)
+
+    def _cumulative_hazard(self, t: Array) -> Array:
+        return t / self.scale
+
+    def _score(self, t: Array) -> Array:
+        return np.full_like(t, -1 / self.scale)
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        return self.scale * rng.standard_exponential(n)

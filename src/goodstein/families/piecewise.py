@@ -1,0 +1,172 @@
+"""The piecewise exponential distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein._typing import Array, ArrayLike
+from goodstein.errors import InputError, ScoreError
+from goodstein.families._checks import as_vector, require_positive
+from goodstein.families._survival import HALF_LINE, Lifetimes, durations_and_events
+
+
+class PiecewiseExponential(Lifetimes):
+    r"""Piecewise exponential distribution: a hazard that is constant between breakpoints.
+
+    .. math:: λ(t) = h_j \quad\text{for}\quad b_{j-1} < t \le b_j, \qquad b_0 = 0,\; b_J = \infty.
+
+    The density jumps where the hazard does. Stein's identity then fails for every operator that uses
+    the score or the derivative of the hazard, so those raise :class:`goodstein.ScoreError`. The
+    :class:`goodstein.Martingale` operator uses neither: pass the durations as
+    :class:`goodstein.Censored`, with or without censoring.
+
+    Parameters
+    ----------
+    breakpoints
+        Times at which the hazard changes, positive and increasing, (J − 1,).
+    hazards
+        The hazard before, between and after them, (J,): not negative, and positive in the last piece.
+        `lifelines` stores their inverses.
+
+    References
+    ----------
+    Friedman (1982), "Piecewise exponential models for survival data with covariates",
+    *Annals of Statistics* 10, 101-113.
+
+    Examples
+    --------
+    >>> from goodstein.families import PiecewiseExponential
+    >>> q = PiecewiseExponential([1.0, 3.0], [0.5, 0.1, 1.0])
+    >>> q
+    PiecewiseExponential(breakpoints=[1, 3], hazards=[0.5, 0.1, 1])
+    >>> q.cumulative_hazard([1.0, 2.0, 4.0])
+    array([0.5, 0.6, 1.7])
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ("breakpoints", "hazards")
+
+    breakpoints: Array
+    hazards: Array
+    _starts: Array
+    _reached: Array
+
+    def __init__(self, breakpoints: ArrayLike, hazards: ArrayLike) -> None:
+        ends = _as_breakpoints(breakpoints)
+        values = as_vector("hazards", hazards)
+        if len(values) != len(ends) + 1:
+            raise InputError(
+                f"`hazards`: {len(ends)} breakpoints make {len(ends) + 1} pieces, got {len(values)} hazards."
+            )
+        if (values < 0).any():
+            raise InputError(f"`hazards`: must not be negative, but {values.min():g} is one of them.")
+        if values[-1] == 0:
+            raise InputError("`hazards`: the last one is 0, so that some lives would never end.")
+        starts = np.concatenate([[0.0], ends])
+        reached = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(starts))])
+        self._set(breakpoints=ends, hazards=values, _starts=starts, _reached=reached, domain=HALF_LINE)
+
+    @classmethod
+    def fit(cls, data: Any, breakpoints: ArrayLike) -> Self:
+        """Maximum likelihood for given breakpoints: events in each piece over the time spent in it.
+
+        Parameters
+        ----------
+        data
+            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
+        breakpoints
+            Chosen beforehand, not by looking at the data.
+
+        Examples
+        --------
+        >>> from goodstein.families import PiecewiseExponential
+        >>> PiecewiseExponential.fit([0.5, 1.0, 2.0, 3.0], breakpoints=[1.0])
+        PiecewiseExponential(breakpoints=[1], hazards=[0.571429, 0.666667])
+        """
+        ends = _as_breakpoints(breakpoints)
+        t, event = durations_and_events(data, "PiecewiseExponential")
+        starts = np.concatenate([[0.0], ends])
+        lengths = np.diff(np.append(starts, np.inf))
+        exposure = np.clip(t[:, None] - starts, 0.0, lengths).sum(axis=0)
+        events = np.bincount(_piece(ends, t[event]), minlength=len(starts))
+        if events[-1] == 0:
+            last = f"after the last breakpoint, {ends[-1]:g}," if len(ends) else "at all"
+            raise InputError(
+                f"`data`: there are no events {last} so the last hazard would be 0. "
+                "Choose earlier breakpoints."
+            )
+        return cls(ends, events / exposure)
+
+    @classmethod
+    def fitter(cls, breakpoints: ArrayLike) -> PiecewiseFit:
+        """The fit with given breakpoints as a function of data, for :class:`goodstein.ParametricBootstrap`.
+
+        Examples
+        --------
+        >>> from goodstein.families import PiecewiseExponential
+        >>> PiecewiseExponential.fitter([1.0])([0.5, 1.0, 2.0, 3.0]).hazards.round(3)
+        array([0.571, 0.667])
+        """
+        return PiecewiseFit(tuple(_as_breakpoints(breakpoints).tolist()))
+
+    def score(self, x: ArrayLike) -> Array:
+        """−λ at each row; raises where the density jumps."""
+        self._require_smooth("score")
+        return super().score(x)
+
+    def _log_hazard(self, t: Array) -> Array:
+        return np.asarray(np.log(self.hazards)[_piece(self.breakpoints, t)])
+
+    def _log_hazard_derivative(self, t: Array) -> Array:
+        self._require_smooth("derivative of the hazard")
+        return np.zeros_like(t)
+
+    def _cumulative_hazard(self, t: Array) -> Array:
+        piece = _piece(self.breakpoints, t)
+        return np.asarray(self._reached[piece] + self.hazards[piece] * (t - self._starts[piece]))
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        e = rng.standard_exponential(n)
+        # The last piece that starts below e: pieces without hazard are never ended in.
+        piece = np.maximum(np.searchsorted(self._reached, e, side="left") - 1, 0)
+        return np.asarray(self._starts[piece] + (e - self._reached[piece]) / self.hazards[piece])
+
+    def _require_smooth(self, what: str) -> None:
+        if (self.hazards != self.hazards[0]).any():
+            raise ScoreError(
+                f"The density of {self!r} jumps at its breakpoints, so Stein's identity fails for operators "
+                f"that use its {what}. Use Martingale(), which does not: "
+                "ksd_test(Censored(durations, events), model, operator=Martingale())."
+            )
+
+
+@dataclass(frozen=True)
+class PiecewiseFit:
+    """`PiecewiseExponential.fit` with breakpoints; a class, so that it can be sent to other processes."""
+
+    breakpoints: tuple[float, ...]
+
+    def __call__(self, data: Any) -> PiecewiseExponential:
+        """The model that is fitted to these data."""
+        return PiecewiseExponential.fit(data, self.breakpoints)
+
+    def __repr__(self) -> str:
+        return f"PiecewiseExponential.fitter([{', '.join(f'{b:g}' for b in self.breakpoints)}])"
+
+
+def _piece(breakpoints: Array, t: Array) -> npt.NDArray[np.intp]:
+    """The piece j with b_{j−1} < t <= b_j; time zero is in the first."""
+    return np.searchsorted(breakpoints, t, side="left")
+
+
+def _as_breakpoints(value: ArrayLike) -> Array:
+    if np.size(value) == 0:
+        return np.empty(0)
+    ends = as_vector("breakpoints", value)
+    require_positive("breakpoints", ends)
+    if (np.diff(ends) <= 0).any():
+        raise InputError(f"`breakpoints`: must increase, got {ends.tolist()}.")
+    return ends

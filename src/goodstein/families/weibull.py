@@ -1,0 +1,108 @@
+"""The Weibull distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.families._checks import as_positive
+from goodstein.families._survival import (
+    HALF_LINE,
+    Lifetimes,
+    divided,
+    durations_and_events,
+    increasing_root,
+    require_shape,
+    times_log,
+)
+
+
+class Weibull(Lifetimes):
+    r"""Weibull distribution: a hazard that is a power of time.
+
+    .. math::
+
+        λ(t) = \frac kσ \Bigl(\frac tσ\Bigr)^{k-1}, \qquad
+        Λ(t) = \Bigl(\frac tσ\Bigr)^k, \qquad
+        \frac{λ'(t)}{λ(t)} = \frac{k-1}{t}.
+
+    The hazard falls for k < 1, where it is infinite at zero, and grows for k > 1, where it is
+    zero there; k = 1 is the exponential distribution.
+
+    Parameters
+    ----------
+    scale
+        Scale σ > 0: 63 % of lives end before it.
+    shape
+        Shape k > 0. In scipy this is ``scipy.stats.weibull_min(shape, scale=scale)``.
+
+    References
+    ----------
+    Kalbfleisch & Prentice (2002), *The Statistical Analysis of Failure Time Data*, section 2.2.
+
+    Examples
+    --------
+    >>> from goodstein.families import Weibull
+    >>> q = Weibull(2.0, 3.0)
+    >>> q
+    Weibull(scale=2, shape=3)
+    >>> q.hazard([2.0]), q.cumulative_hazard([4.0])
+    (array([1.5]), array([8.]))
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ("scale", "shape")
+
+    scale: float
+    shape: float
+
+    def __init__(self, scale: float = 1.0, shape: float = 1.0) -> None:
+        self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape), domain=HALF_LINE)
+
+    @classmethod
+    def fit(cls, data: Any) -> Self:
+        r"""Maximum likelihood.
+
+        For a given shape the scale is :math:`(\sum t_i^k / d)^{1/k}` with d events, and the shape is
+        the only root of an increasing function.
+
+        Parameters
+        ----------
+        data
+            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
+
+        Examples
+        --------
+        >>> from goodstein.families import Weibull
+        >>> Weibull.fit(Weibull(3.0, 1.5).sample(100_000, rng=1)).shape
+        1.50
+        """
+        t, event = durations_and_events(data, "Weibull")
+        require_shape(t, event, "Weibull")
+        latest = float(t.max())
+        logs = np.log(t / latest)  # at most 0, so that no power overflows
+        mean_log = float(logs[event].mean())
+
+        def slope(k: float) -> float:
+            with np.errstate(under="ignore"):
+                weights = np.exp(k * logs)
+            return float(weights @ logs / weights.sum()) - 1 / k - mean_log
+
+        shape = increasing_root(slope)
+        with np.errstate(under="ignore"):
+            total = float(np.exp(shape * logs).sum())
+        return cls(latest * (total / float(event.sum())) ** (1 / shape), shape)
+
+    def _log_hazard(self, t: Array) -> Array:
+        return math.log(self.shape / self.scale) + times_log(self.shape - 1, np.log(t / self.scale))
+
+    def _log_hazard_derivative(self, t: Array) -> Array:
+        return divided(self.shape - 1, t)
+
+    def _cumulative_hazard(self, t: Array) -> Array:
+        return np.asarray((t / self.scale) ** self.shape)
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        return np.asarray(self.scale * rng.standard_exponential(n) ** (1 / self.shape))

@@ -1,0 +1,397 @@
+"""Censored data: what is refused, in which words, and what the audit says of an operator."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.stats
+
+import goodstein as gs
+from test_bad_input import CALLS, refused
+
+EXPON = scipy.stats.expon()
+DATA = gs.Censored([0.2, 0.5, 0.9, 1.1, 2.4], [1, 1, 0, 1, 0])
+
+
+@pytest.fixture(params=CALLS)
+def call(request):
+    """Each public function that takes data, as a function of data and model."""
+    return CALLS[request.param]
+
+
+# --- durations and events -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("durations", "events", "message"),
+    [
+        ([1.0, -2.0, 3.0], [1, 1, 1], r"`durations`: 1 of 3 rows \(row 1\) hold negative values"),
+        ([1.0, np.nan, np.nan], [1, 1, 1], r"`durations`: 2 of 3 rows \(the first is row 1\) hold NaN"),
+        ([1.0, np.inf, 2.0], [1, 1, 1], r"`durations`: 1 of 3 rows \(row 1\) hold infinite values"),
+        ([1.0, 2.0], [1, 1, 1], r"`durations` has 2 values and `event_observed` has 3"),
+        ([1.0, 2.0], [1, 2], r"1 of 2 rows \(row 1\) do not, the first is 2\. In R's coding.*status == 2"),
+        ([1.0, 2.0], [-1, 1], r"`event_observed` must hold booleans.*the first is -1\.$"),
+        ([1.0, 2.0], [np.nan, 1], r"`event_observed` must hold booleans.*the first is nan"),
+        ([1.0, 2.0], ["dead", "alive"], r"`event_observed` must hold booleans.*status == \"dead\""),
+        ([], [], "`durations` is empty"),
+        ([1.0], [], "`event_observed` is empty"),
+        ([True, False], [1.0, 2.0], "Are durations and events swapped"),
+        (["a", "b"], [1, 0], "`durations` must hold real numbers, got dtype <U1"),
+        (np.array([1, 2], "timedelta64[D]"), [1, 0], r"Divide by a unit of time"),
+        (np.ones((2, 3)), [1, 0], r"`durations` must have shape \(n,\), got \(2, 3\)"),
+        ([[1.0], [2.0, 3.0]], [1, 0], "`durations` is not an array of numbers"),
+        (np.ma.masked_equal([1.0, 9.0], 9.0), [1, 0], r"1 of 2 rows \(row 1\) hold masked values"),
+    ],
+    ids=[
+        "negative",
+        "nan",
+        "infinite",
+        "lengths",
+        "r-coding",
+        "minus-one",
+        "nan-event",
+        "words",
+        "empty",
+        "no-events",
+        "swapped",
+        "strings",
+        "timedelta",
+        "matrix",
+        "ragged",
+        "masked",
+    ],
+)
+def test_durations_and_events_are_checked(durations, events, message):
+    with pytest.raises(gs.InputError, match=message):
+        gs.Censored(durations, events)
+
+
+def test_frames_must_say_which_column_is_which(call):
+    martingale = gs.Martingale()
+    t, d = DATA.durations, DATA.event_observed
+    three = pd.DataFrame({"t": t, "d": d, "age": t})
+    message = refused(call, three, EXPON, operator=martingale, match="the data frame has 3 columns")
+    assert 'Censored.from_frame(frame, durations="...", event_observed="...")' in message
+    numbers = pl.DataFrame({"t": t, "age": t})
+    refused(call, numbers, EXPON, operator=martingale, match="0 columns of zeros and ones")
+    both = pd.DataFrame({"t": d, "d": d})
+    refused(call, both, EXPON, operator=martingale, match="2 columns of zeros and ones")
+    lazy = pl.DataFrame({"t": t, "d": d}).lazy()
+    refused(call, lazy, EXPON, operator=martingale, match=r"\.collect\(\)")
+
+
+def test_from_frame_names_the_columns_that_there_are():
+    frame = pd.DataFrame({"time": [1.0, 2.0], "status": [1, 0]})
+    with pytest.raises(gs.InputError, match=r"no column 'dead'. It has 'time', 'status'"):
+        gs.Censored.from_frame(frame, durations="time", event_observed="dead")
+    holes = pd.DataFrame({"time": [1.0, None], "status": [1, 0]})
+    with pytest.raises(gs.InputError, match=r"`durations`: 1 of 2 rows \(row 1\) hold NaN"):
+        gs.Censored.from_frame(holes, durations="time", event_observed="status")
+    unsure = pl.DataFrame({"time": [1.0, 2.0], "status": [True, None]})
+    with pytest.raises(gs.InputError, match="`event_observed` must hold booleans"):
+        gs.Censored.from_frame(unsure, durations="time", event_observed="status")
+
+
+def test_only_right_censoring_is_taken(call):
+    left = scipy.stats.CensoredData([1.0, 2.0], left=[0.5])
+    refused(call, left, EXPON, match=r"1 left-censored and 0 interval-censored values\. Only right-censored")
+    interval = scipy.stats.CensoredData([1.0, 2.0], interval=[[0.5, 0.7], [1.0, 2.0]])
+    refused(call, interval, EXPON, match="0 left-censored and 2 interval-censored")
+
+
+def test_points_are_no_durations(call):
+    for operator in (gs.Martingale(), gs.Survival(), gs.ProportionalHazards()):
+        refused(
+            call, np.ones((5, 2)), EXPON, operator=operator, match=r"is for durations.*Censored\(durations"
+        )
+    refused(call, -np.ones(5), EXPON, operator=gs.Martingale(), match="5 of 5 rows .* hold negative values")
+    refused(call, gs.Censored([1.0], [1]), EXPON, match="1 duration; a test needs at least 2")
+
+
+# --- operators, domains, models ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "operator", [gs.Langevin(), gs.Standardised(), gs.Mirrored()], ids=lambda o: type(o).__name__
+)
+def test_operators_for_points_are_refused(call, operator):
+    message = refused(call, DATA, EXPON, operator=operator, match=r"is for uncensored points")
+    assert type(operator).__name__ in message
+    assert "Use Martingale()" in message
+
+
+def test_a_domain_has_no_place(call):
+    refused(call, DATA, EXPON, domain=gs.Box(0, 5), match=r"`domain` has no place in a test of durations")
+
+
+def test_models_without_a_hazard_are_refused(call):
+    message = refused(call, DATA, gs.families.Normal(), match="has no hazard")
+    assert "SurvivalModel(hazard=..., cumulative_hazard=...)" in message
+    refused(call, DATA, lambda t: -t, match="has no hazard")
+    refused(call, DATA, gs.Model(score=lambda t: -t), match="has no hazard")
+    refused(call, DATA, np.ones(5), match="Are data and model swapped")
+    refused(call, DATA, gs.SurvivalModel, match="is the class SurvivalModel, not one of its instances")
+    refused(
+        call, DATA, scipy.stats.norm(), match="lives on all real numbers, but a duration is never negative"
+    )
+    refused(call, DATA, scipy.stats.expon(loc=-1), match=r"lives on Box\(\[-1, inf\)\)")
+    refused(call, DATA, scipy.stats.poisson(3.0), match="is discrete and has no hazard rate")
+    refused(call, DATA, scipy.stats.weibull_min, match="has no parameters yet")
+    refused(
+        call, DATA, scipy.stats.multivariate_normal([0.0, 0.0]), match="not a distribution of one duration"
+    )
+
+
+def test_operators_check_their_arguments():
+    with pytest.raises(gs.InputError, match=r'`transform` must be "cdf", "hazard" or None, got \'pdf\''):
+        gs.Martingale("pdf")
+    for wrong in (0.0, -1.0, np.inf, "long", True):
+        with pytest.raises(gs.InputError, match="`horizon` of ProportionalHazards must be a positive time"):
+            gs.ProportionalHazards(wrong)
+
+
+def model(hazard=lambda t: 1 + 0 * t, cumulative=lambda t: t, **options):
+    return gs.SurvivalModel(hazard=hazard, cumulative_hazard=cumulative, name="mine", **options)
+
+
+def test_functions_of_the_user_are_checked(call):
+    with pytest.raises(gs.InputError, match="`hazard` of SurvivalModel must be a function"):
+        gs.SurvivalModel(hazard=3.0, cumulative_hazard=lambda t: t)
+    with pytest.raises(gs.InputError, match="`sample` of SurvivalModel must be a function"):
+        model(sample=7)
+    none = gs.Martingale(None)
+    negative = model(hazard=lambda t: 1 - t)
+    refused(
+        call,
+        DATA,
+        negative,
+        operator=none,
+        match=r"`hazard` of mine is negative or NaN at .* at t = 1\.1",
+        error=gs.ScoreError,
+    )
+    backwards = model(cumulative=lambda t: -t)
+    refused(
+        call, DATA, backwards, match="`cumulative_hazard` of mine is negative or NaN", error=gs.ScoreError
+    )
+    wrong_shape = model(cumulative=lambda t: t[:2])
+    refused(call, DATA, wrong_shape, match=r"returned float64 values of shape \(2,\)", error=gs.ScoreError)
+    number = model(cumulative=lambda t: float(t) if t > 0 else 0.0)
+    refused(
+        call, DATA, number, match=r"failed on an array of \d+ times.*numpy.vectorize", error=gs.ScoreError
+    )
+
+
+def test_samplers_of_the_user_are_checked():
+    for sample, message in (
+        (lambda n, rng: np.ones(n + 1), r"returned shape \(6,\); expected \(5,\)"),
+        (lambda n, rng: -np.ones(n), r"negative or not finite in 5 of 5 rows"),
+    ):
+        with pytest.raises(gs.SamplingError, match=message):
+            model(sample=sample).sample(5, rng=1)
+    with pytest.raises(gs.InputError, match="`n` must be an integer of at least 1"):
+        model().sample(0)
+
+
+# --- hazards at the data ------------------------------------------------------------------------------------
+
+
+def test_events_where_the_hazard_is_zero_or_infinite_are_refused(call):
+    zero = gs.Censored([0.0, 1.0, 2.0, 0.0], [1, 1, 0, 0])
+    two, half = scipy.stats.weibull_min(3.0), scipy.stats.weibull_min(0.5)
+    none = gs.Martingale(None)
+    options = {"audit": False} if call is gs.ksd_test else {}
+    for operator in (none, gs.Survival()):
+        message = refused(
+            call,
+            zero,
+            two,
+            operator=operator,
+            match=r"zero at 1 of 4 rows \(row 0\), the first at t = 0",
+            **options,
+        )
+        assert "often a rounded one" in message
+    refused(
+        call,
+        zero,
+        half,
+        operator=none,
+        match=r"hazard of .* is not finite at 1 of 4 rows \(row 0\)",
+        **options,
+    )
+    refused(
+        call, zero, half, operator=gs.Survival(), match="finite at zero, but that of .* is not", **options
+    )
+    for rv in (two, half):
+        refused(
+            call,
+            zero,
+            rv,
+            operator=gs.ProportionalHazards(),
+            match=r"1 of 4 rows \(row 0\) are events at time zero",
+        )
+    late = scipy.stats.expon(loc=0.7)
+    refused(
+        call,
+        DATA,
+        late,
+        operator=none,
+        match=r"zero at 2 of 5 rows \(the first is row 0\), the first at t = 0\.2",
+        **options,
+    )
+
+
+def test_durations_beyond_the_support_are_refused(call):
+    refused(
+        call,
+        DATA,
+        scipy.stats.uniform(0, 2),
+        match=r"1 of 5 rows \(row 4\) lie beyond 2, where the survival function",
+    )
+
+
+def test_an_underflow_is_no_end_of_the_support(call):
+    far = gs.Censored([1.0, 2.0, 900.0], [1, 1, 1])
+    gamma = scipy.stats.gamma(3.0)
+    assert gamma.sf(900.0) == 0.0
+    assert np.isfinite(gs.stein_matrix(far, gamma)).all()
+    options = {"audit": False} if call is gs.ksd_test else {}
+    for operator in (gs.Martingale("hazard"), gs.Survival()):
+        refused(call, far, gamma, operator=operator, match="not finite at 1 of 3 rows", **options)
+
+
+def test_nothing_to_see_for_proportional_hazards(call):
+    data = gs.Censored([1.0, 2.0, 3.0], [0, 0, 0])
+    refused(
+        call,
+        data,
+        EXPON,
+        operator=gs.ProportionalHazards(),
+        match="none of the 3 durations is an event before",
+    )
+    zeros = gs.Censored([0.0] * 20 + [1.0], np.arange(21) == 20)
+    refused(
+        call,
+        zeros,
+        EXPON,
+        operator=gs.ProportionalHazards(),
+        match="nine tenths of the durations or more are zero",
+    )
+
+
+@pytest.mark.parametrize("operator", [gs.Martingale(), gs.Martingale(None), gs.Survival()], ids=repr)
+def test_data_without_events_are_tested_with_a_note(operator):
+    data = gs.Censored(np.linspace(0.1, 9.0, 30), np.zeros(30, bool))
+    result = gs.ksd_test(data, EXPON, operator=operator, rng=1)
+    assert result.notes[0].startswith("All 30 durations are censored")
+    assert result.pvalue < 0.01
+
+
+# --- the audit ----------------------------------------------------------------------------------------------
+
+PERIODIC = model(lambda t: 1 - np.cos(np.pi * t), lambda t: t - np.sin(np.pi * t) / np.pi)
+KINK = model(lambda t: np.abs(t - 1), lambda t: np.where(t < 1, t - t**2 / 2, 0.5 + (t - 1) ** 2 / 2))
+STEP = model(lambda t: np.where(t < 0.8, 1.0, 2.0), lambda t: t + np.maximum(t - 0.8, 0))
+GAP = model(lambda t: np.where((t > 0.5) & (t < 0.8), 0.0, 1.0), lambda t: t - np.clip(t - 0.5, 0, 0.3))
+ROOT = model(lambda t: 1 + np.sqrt(t), lambda t: t + t**1.5 / 1.5)
+NONE, CDF = gs.Martingale(None), gs.Martingale()
+SURVIVAL, PROPORTIONAL = gs.Survival(), gs.ProportionalHazards()
+WEIBULL = scipy.stats.weibull_min
+
+
+@pytest.mark.parametrize(
+    ("rv", "operator", "status", "message"),
+    [
+        (EXPON, NONE, "pass", "finite"),
+        (WEIBULL(1.2), NONE, "pass", "finite"),
+        (WEIBULL(1.5), NONE, "warn", r"E\[δ/λ₀⁴\] is infinite.*too often"),
+        (WEIBULL(0.5), NONE, "pass", "finite"),
+        (
+            WEIBULL(2.0),
+            NONE,
+            "fail",
+            r"like t\^1\.00 near t = 0, so E\[δ/λ₀²\] is infinite.*Use Martingale\(\)",
+        ),
+        (scipy.stats.lognorm(1.0), NONE, "fail", "near t = 0"),
+        (scipy.stats.lomax(3.0), NONE, "pass", "finite"),
+        (scipy.stats.lomax(1.5), NONE, "warn", r"falls like S₀\^0\.67"),
+        (PERIODIC, NONE, "fail", r"near t = 0"),
+        (KINK, NONE, "fail", r"zero at t = 1, where it behaves like \|t − t₀\|\^1\.00"),
+        (GAP, NONE, "fail", r"is zero around t = 0\.5\d*, where Stein's identity fails"),
+        (STEP, NONE, "pass", "finite"),
+        (EXPON, SURVIVAL, "pass", "finite"),
+        (WEIBULL(2.5), SURVIVAL, "pass", "finite"),
+        (WEIBULL(2.0), SURVIVAL, "fail", r"near t = 0 the derivative of the hazard"),
+        (ROOT, SURVIVAL, "fail", "near t = 0 the derivative"),
+        (STEP, SURVIVAL, "fail", r"jumps at t = 0\.8"),
+        (KINK, SURVIVAL, "fail", r"zero at t = 1, .* no finite variance"),
+        (PERIODIC, SURVIVAL, "pass", "finite"),
+        (scipy.stats.uniform(0, 3), SURVIVAL, "fail", r"grows like S₀\^-1\.00.*Stein's identity fails"),
+        (scipy.stats.beta(1, 1.5, scale=3), SURVIVAL, "warn", r"grows like S₀\^-0\.67"),
+        (scipy.stats.beta(1, 3, scale=9), SURVIVAL, "pass", "finite"),
+        (WEIBULL(0.5), PROPORTIONAL, "pass", "vanishes"),
+        (WEIBULL(2.0), PROPORTIONAL, "pass", "vanishes"),
+        (STEP, PROPORTIONAL, "fail", r"jumps at t = 0\.8"),
+        (EXPON, gs.ProportionalHazards(3.0), "fail", r"horizon 3 lies beyond the longest duration, 2\.4"),
+        (GAP, CDF, "pass", "every continuous model"),
+        (WEIBULL(0.5), gs.Martingale("hazard"), "pass", "every continuous model"),
+    ],
+)
+def test_the_audit_says_what_an_operator_needs(rv, operator, status, message):
+    data = gs.Censored(np.concatenate([np.linspace(0.05, 0.49, 20), DATA.durations[2:]]), np.arange(23) < 22)
+    report = gs.audit(rv, operator=operator, data=data, rng=1)
+    (check,) = (check for check in report.checks if check.name in ("hazard", "weight and hazard"))
+    assert check.status == status
+    assert re.search(message, check.message, flags=re.IGNORECASE)
+    if status == "fail":
+        assert not report.valid
+        with pytest.raises(gs.SteinIdentityError, match="is not valid for"):
+            gs.ksd_test(data, rv, operator=operator, rng=1)
+        assert not gs.ksd_test(data, rv, operator=operator, rng=1, audit=False).audit.valid
+
+
+def test_a_hazard_that_is_infinite_at_zero_is_not_for_the_survival_operator():
+    report = gs.audit(WEIBULL(0.5), operator=SURVIVAL, rng=1)
+    assert "infinite at zero" in report.messages("fail")[0]
+    with pytest.raises(gs.SteinIdentityError, match=r"infinite at zero.*Use Martingale\(\)"):
+        gs.ksd_test(DATA, WEIBULL(0.5), operator=SURVIVAL, rng=1)
+    with pytest.raises(gs.InputError, match=r"finite at zero.*Use Martingale\(\)"):
+        gs.stein_matrix(DATA, WEIBULL(0.5), operator=SURVIVAL)
+
+
+def test_zeros_of_the_hazard_are_found_inside():
+    shifted = model(
+        lambda t: 1 - np.cos(np.pi * (t + 0.5)), lambda t: t - (np.sin(np.pi * (t + 0.5)) - 1) / np.pi
+    )
+    report = gs.audit(shifted, operator=NONE, data=DATA, rng=1)
+    assert "zero at t = 1.5, where it behaves like |t − t₀|^2.00" in " ".join(report.messages("fail"))
+
+
+def test_functions_that_contradict_each_other_are_found_out():
+    wrong = model(lambda t: 2 + 0 * t, lambda t: t)
+    with pytest.raises(
+        gs.SteinIdentityError, match=r"the hazard is 2, but the cumulative hazard has the derivative 1"
+    ):
+        gs.ksd_test(DATA, wrong, rng=1)
+    with pytest.raises(gs.SteinIdentityError, match="is 1 at zero, where it must be 0"):
+        gs.ksd_test(DATA, model(lambda t: np.exp(t), np.exp), rng=1)
+    slope = model(lambda t: 1 + t, lambda t: t + t**2 / 2, log_hazard_derivative=lambda t: 1 + t)
+    with pytest.raises(gs.SteinIdentityError, match="`log_hazard_derivative` differs from the derivative"):
+        gs.ksd_test(DATA, slope, operator=SURVIVAL, rng=1)
+    right = model(lambda t: 1 + t, lambda t: t + t**2 / 2, log_hazard_derivative=lambda t: 1 / (1 + t))
+    assert gs.ksd_test(DATA, right, operator=SURVIVAL, rng=1).audit.valid
+
+
+@pytest.mark.parametrize("operator", [CDF, gs.Martingale("hazard"), NONE, SURVIVAL, PROPORTIONAL], ids=repr)
+def test_the_audit_needs_no_data(operator):
+    report = gs.audit(model(lambda t: 0.7 + t, lambda t: 0.7 * t + t**2 / 2), operator=operator, rng=1)
+    assert report.valid
+    assert [check.status for check in report.checks if check.name.startswith("Stein")] == ["pass"]
+
+
+def test_the_audit_finds_a_sampler_of_another_law():
+    wrong = model(sample=lambda n, rng: rng.exponential(1.4, size=n))
+    assert not gs.audit(wrong, rng=1).valid
