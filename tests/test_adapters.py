@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import goodstein as gs
 from goodstein import families
 from goodstein.domains import Box, Euclidean, Orthant, Simplex
 from goodstein.errors import InputError, ScoreError
@@ -228,9 +229,22 @@ def test_scipy_discrete(name):
 
     rv = eval(f"stats.{name}", {"stats": stats})
     with pytest.raises(
-        InputError, match=rf"scipy.stats.{name.partition('(')[0]} is discrete: models on a lattice"
+        InputError,
+        match=rf"scipy.stats.{name.partition('(')[0]} is discrete, and does not say on which states",
     ):
         as_model(rv)
+
+
+def test_scipy_directions_live_on_circles_and_spheres():
+    from scipy import stats
+
+    circle = as_model(stats.vonmises(2.0, loc=0.4))
+    assert circle.domain == gs.Circle()
+    assert_allclose(circle.score([[1.0]]), [[-2.0 * np.sin(0.6)]])
+    sphere = as_model(stats.vonmises_fisher([0, 0, 1], 3))
+    assert sphere.domain == gs.Sphere(3)
+    assert_allclose(sphere.score([[1.0, 0.0, 0.0]]), [[0.0, 0.0, 3.0]])
+    assert as_model(stats.uniform_direction(4)).domain == gs.Sphere(4)
 
 
 def test_scipy_without_parameters():
@@ -326,8 +340,7 @@ def test_scipy_other_multivariate():
 REFUSED = {
     "wishart(3, np.eye(2))": "scipy.stats.wishart is not a distribution of vectors. Flatten it yourself",
     "matrix_normal()": "scipy.stats.matrix_normal is not a distribution of vectors",
-    "vonmises_fisher([1, 0, 0], 3)": "scipy.stats.vonmises_fisher lives on a sphere",
-    "uniform_direction(3)": "scipy.stats.uniform_direction lives on a sphere",
+    "vonmises(2, scale=3)": "scipy.stats.vonmises must have one kappa, one loc and no scale",
     "ortho_group(3)": "scipy.stats.ortho_group has no log density",
     "qmc.Sobol(2)": "scipy.stats.Sobol is not a distribution",
 }
@@ -601,7 +614,7 @@ def test_log_prob_refused():
 
     discrete, batch, matrices = Distribution(), Distribution(), Distribution()
     discrete.support, batch.batch_shape, matrices.event_shape = _Discrete(), (5,), (2, 2)
-    with pytest.raises(InputError, match="is discrete: models on a lattice have no score"):
+    with pytest.raises(InputError, match="is discrete, and does not say on which states"):
         as_model(discrete)
     with pytest.raises(InputError, match=r"is 5 distributions \(batch_shape \(5,\)\), not a joint one"):
         as_model(batch)

@@ -5,10 +5,13 @@ from goodstein.domains.auxiliary import Auxiliary, BoundaryDistance, Unit
 from goodstein.domains.ball import Ball
 from goodstein.domains.base import Domain, Face
 from goodstein.domains.box import Box, Orthant
+from goodstein.domains.chart import Chart
+from goodstein.domains.circle import Circle, Torus
 from goodstein.domains.euclidean import Euclidean
 from goodstein.domains.polygon import Polygon
 from goodstein.domains.polytope import Polytope
 from goodstein.domains.simplex import Simplex
+from goodstein.domains.sphere import Sphere
 
 __all__ = [
     "Auxiliary",
@@ -17,6 +20,8 @@ __all__ = [
     "BoundaryDistance",
     "Box",
     "BoxProduct",
+    "Chart",
+    "Circle",
     "Domain",
     "Euclidean",
     "Face",
@@ -26,5 +31,7 @@ __all__ = [
     "Polytope",
     "ProductOfParts",
     "Simplex",
+    "Sphere",
+    "Torus",
     "Unit",
 ]

@@ -94,6 +94,14 @@ class Domain(ABC):
         return False
 
     @property
+    def flat(self) -> bool:
+        """Whether it is a piece of R^d, on which gradients in the coordinates make a Stein operator.
+
+        Circles, spheres and charts are not, and have operators of their own.
+        """
+        return True
+
+    @property
     def connected(self) -> bool | None:
         """Whether the domain is connected; None where that is not known."""
         return True

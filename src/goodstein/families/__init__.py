@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from goodstein.families.bingham import Bingham
 from goodstein.families.dirichlet import Dirichlet
 from goodstein.families.exponential import Exponential
 from goodstein.families.gamma import Gamma
 from goodstein.families.gompertz import Gompertz
+from goodstein.families.kent import Kent
 from goodstein.families.laplace import Laplace
 from goodstein.families.logistic_normal import LogisticNormal
 from goodstein.families.loglogistic import LogLogistic
@@ -16,14 +18,18 @@ from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.student import StudentT
 from goodstein.families.truncated import Truncated
 from goodstein.families.uniform import Uniform
+from goodstein.families.von_mises import VonMises
+from goodstein.families.von_mises_fisher import UniformOnSphere, VonMisesFisher
 from goodstein.families.weibull import Weibull
 
 __all__ = [
+    "Bingham",
     "Dirichlet",
     "Exponential",
     "Gamma",
     "GaussianMixture",
     "Gompertz",
+    "Kent",
     "Laplace",
     "LogLogistic",
     "LogNormal",
@@ -33,5 +39,8 @@ __all__ = [
     "StudentT",
     "Truncated",
     "Uniform",
+    "UniformOnSphere",
+    "VonMises",
+    "VonMisesFisher",
     "Weibull",
 ]

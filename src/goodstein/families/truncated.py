@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein._typing import RNG, Array, ArrayLike, BoolArray
 from goodstein._validation import check_count
-from goodstein.domains import Domain
+from goodstein.domains import Chart, Domain
 from goodstein.errors import DomainError, InputError, SamplingError
 from goodstein.families._base import Family
 from goodstein.families._checks import as_domain
@@ -177,6 +177,11 @@ def _require_within(domain: Domain, model: Model) -> None:
         return
     if own.dim != domain.dim:
         raise InputError(f"{model.name} has dimension {own.dim}, but {domain!r} has {domain.dim}.")
+    if own != domain and (not own.flat or isinstance(domain, Chart)):
+        raise DomainError(
+            f"`domain`: {model.name} is a density on {own!r}, which says nothing about {domain!r}. Pass a "
+            "model of the coordinates that the domain has."
+        )
     if not own.has_boundary or own == domain:
         return
     if not domain.has_boundary or (own.bounded and not domain.bounded):

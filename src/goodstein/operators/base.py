@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.simplex import Simplex
+from goodstein.errors import InputError
 from goodstein.features import Features
 
 
@@ -15,6 +16,8 @@ class Operator(Protocol):
 
     More methods are used where they exist:
 
+    ``on(domain)``
+        The operator with what it takes from the domain fixed, before anything else is asked of it.
     ``fitted(data, domain)``
         The operator with everything that it takes from the data fixed.
     ``boundary_weight(domain, x, normals)``
@@ -65,5 +68,10 @@ def fitted_operator(operator: Operator, data: Any, domain: Domain) -> Operator:
 
 def tangent(domain: Domain, vectors: Array) -> Array:
     """Coordinates of ambient vectors (n, d) in the domain's tangent space, (n, m)."""
+    if not domain.flat:
+        raise InputError(
+            f"This operator works on R^d and its parts, and {domain!r} is none of them. Use "
+            f"operator={default_operator(domain)!r} there."
+        )
     basis = domain.basis
     return vectors if basis is None else vectors @ basis.T

@@ -38,8 +38,8 @@ def from_log_prob(distribution: Any) -> Model:
     support = _support(distribution)
     if getattr(support, "is_discrete", False):
         raise InputError(
-            f"`model`: {name} is discrete: models on a lattice have no score. Only continuous "
-            "distributions have one."
+            f"`model`: {name} is discrete, and does not say on which states. Say so: Model(logpdf=..., "
+            "domain=Lattice(levels, d))."
         )
     domain = _domain(support, event[0] if event else 1)
     sampler = _sampler(distribution, isinstance(domain, Simplex))

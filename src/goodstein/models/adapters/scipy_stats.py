@@ -20,7 +20,11 @@ def from_distribution(rv: Any) -> Model:
     names = bases(rv)
     discrete = names & {"rv_discrete", "rv_discrete_frozen", "DiscreteDistribution"}
     if discrete or ("multi_rv_frozen" in names and hasattr(rv, "logpmf")):
-        _refuse(rv, "is discrete: models on a lattice have no score. Only continuous distributions have one")
+        _refuse(
+            rv,
+            "is discrete, and does not say on which states. Say so: Model(logpdf=rv.logpmf, "
+            "domain=Lattice(levels, d))",
+        )
     if names & {"rv_generic", "multi_rv_generic"}:
         name = getattr(rv, "name", None) or type(rv).__name__.removesuffix("_gen")
         raise InputError(
@@ -28,7 +32,7 @@ def from_distribution(rv: Any) -> Model:
             f"scipy.stats.{name}{'(loc, scale)' if 'rv_generic' in names else '(...)'}."
         )
     if "rv_frozen" in names:
-        return _univariate(Frozen(rv))
+        return _on_circle(rv) if rv.dist.name == "vonmises" else _univariate(Frozen(rv))
     if "_ProbabilityDistribution" in names:
         return _univariate(NewStyle(rv))
     if "multi_rv_frozen" in names:
@@ -95,6 +99,17 @@ def _univariate(wrapped: Frozen | NewStyle) -> Model:
     return Model(logpdf=wrapped.logpdf, sample=wrapped.sample, domain=domain, name=wrapped.name)
 
 
+def _on_circle(rv: Any) -> Model:
+    """The von Mises distribution, which has a period and so is no density on the line."""
+    from goodstein import families
+    from goodstein.models.adapters import as_model
+
+    (kappa,), loc, scale = rv.dist._parse_args(*rv.args, **rv.kwds)
+    if np.ndim(kappa) or np.ndim(loc) or scale != 1:
+        _refuse(rv, "must have one kappa, one loc and no scale: angles have the period 2π")
+    return as_model(families.VonMises(float(loc), float(kappa)))
+
+
 def _multivariate(rv: Any) -> Model:
     """Distributions that have a family of their own, and so a closed-form score."""
     from goodstein import families
@@ -109,8 +124,10 @@ def _multivariate(rv: Any) -> Model:
         return as_model(families.StudentT(rv.df, rv.loc, rv.shape))
     if kind == "dirichlet":
         return as_model(families.Dirichlet(rv.alpha))
-    if kind in ("vonmises_fisher", "uniform_direction"):
-        _refuse(rv, "lives on a sphere, where it has no density on R^d. Pass a model of the angles instead")
+    if kind == "vonmises_fisher":
+        return as_model(families.VonMisesFisher(rv.mu, rv.kappa))
+    if kind == "uniform_direction":
+        return as_model(families.UniformOnSphere(rv.dim))
     if not hasattr(rv, "logpdf"):
         _refuse(rv, "has no log density")
     dim = getattr(rv, "dim", None)

@@ -1,0 +1,265 @@
+"""What Stein's identity needs on circles, spheres and charts."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.auditing.boundary import FIRST, exponents
+from goodstein.auditing.report import Check, Status
+from goodstein.domains.auxiliary import Auxiliary
+from goodstein.domains.base import Domain
+from goodstein.domains.chart import Chart
+from goodstein.domains.circle import TURN, Torus
+from goodstein.domains.sphere import Sphere
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
+from goodstein.models.model import Model
+
+POINTS = 10
+"""Points at which score and log density are compared."""
+STEP = 1e-3
+AROUND = 128
+"""Points at which a score is summed around a circle."""
+MARGIN = 1e-2
+"""Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
+
+
+def check_poles(domain: Sphere, auxiliary: bool) -> Check:
+    """Without g the drift is infinite at the poles of the angles."""
+    name = "poles"
+    if auxiliary or domain.dim == 2:
+        return Check(name, "pass", "The operator is bounded at the poles of the angles.")
+    return Check(
+        name,
+        "fail",
+        f"With g = 1 the angles of {domain!r} have the term cot θ, whose square has no finite mean at the "
+        "poles, so the statistic has no finite variance and no bootstrap knows its null distribution. "
+        "Valid here: operator=Coordinate() or operator=SecondOrder().",
+    )
+
+
+def check_coordinate_faces(
+    model: Model, chart: Chart, auxiliary: Auxiliary, data: Array | None, rng: np.random.Generator
+) -> Check:
+    """Whether qJ·g vanishes where the coordinates of a chart end."""
+    name = "boundary"
+    if not chart.has_boundary:
+        return Check(name, "pass", "The coordinates have no end.")
+    from goodstein.operators.coordinate import in_coordinates
+    from goodstein.operators.standardised import Standardised
+
+    fixed = auxiliary if data is None else auxiliary.fitted(data, chart.region)
+    try:
+        found = exponents(in_coordinates(model, chart), chart.region, Standardised(fixed), data, rng)
+    except InputError:
+        return _unknown(name, model, chart)
+    bad = [face for face in found if not face.valid]
+    if not bad:
+        return Check(name, "pass", f"q·J·g vanishes at all {len(found)} ends of the coordinates.")
+    message = bad[0].problem().replace("the density behaves", "q·J behaves")
+    return Check(
+        name,
+        "fail",
+        f"{message[0].upper()}{message[1:]}. Use an auxiliary function that vanishes there: Coordinate(), or "
+        "Coordinate(Auxiliary(function)).",
+    )
+
+
+def check_flux(model: Model, domain: Domain, data: Array | None, rng: np.random.Generator) -> Check:
+    """Whether anything flows through a boundary: q∇f does, unless q or the metric prevents it."""
+    name = "boundary"
+    if not domain.has_boundary:
+        return Check(name, "pass", f"{domain!r} has no boundary.")
+    if not isinstance(domain, Chart):
+        return Check(
+            name,
+            "fail",
+            f"SecondOrder has no auxiliary function that could make the flux q∇f vanish at the boundary of "
+            f"{domain!r}. Use operator=Standardised() there.",
+        )
+    try:
+        problem = _flux_problem(model, domain, data, rng)
+    except InputError:
+        return _unknown(name, model, domain)
+    if problem is None:
+        return Check(name, "pass", "Nothing flows through the ends of the coordinates.")
+    return Check(name, "fail", f"{problem} Use operator=Coordinate() there.")
+
+
+def _flux_problem(model: Model, chart: Chart, data: Array | None, rng: np.random.Generator) -> str | None:
+    """What goes wrong at an end of the coordinates, by the exponents of qJ, flux and coefficients.
+
+    With qJ ~ δ^c, flux D G⁻¹ν ~ δ^a and coefficients (b, M) ~ δ^e the identity needs c + a > 0 and
+    the variance c + 2e > −1.
+    """
+    from goodstein.operators.coordinate import in_coordinates
+    from goodstein.operators.second_order import DiffusionFeatures, SecondOrder
+
+    density = in_coordinates(model, chart)
+    for face in chart.faces(data, rng):
+        sizes, slopes = [], []
+        for share in (10.0 * FIRST, FIRST):
+            delta = share * face.reach
+            x = face.points + delta[:, None] * face.normals
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NumericalScoreWarning)
+                slopes.append(delta * np.einsum("ij,ij->i", density.score(x), face.normals))
+                features = SecondOrder().features(model, chart, x)
+            flux = np.einsum("nki,nij,nj->nk", chart.tangents(x), chart.inverse_metric(x), face.normals)
+            assert isinstance(features, DiffusionFeatures)
+            spread = np.zeros(0) if features.diffusion is None else features.diffusion.reshape(len(x), -1)
+            sizes.append([np.linalg.norm(v, axis=1) for v in (flux, features.drift, spread)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, e_drift, e_diffusion = (
+                np.where(now > 0, np.log10(before / now), np.inf) for before, now in zip(*sizes, strict=True)
+            )
+        c = float(np.min(slopes[1] - (slopes[0] - slopes[1]) / 9.0))
+        flow, growth = c + float(np.min(a)), c + 2.0 * float(min(np.min(e_drift), np.min(e_diffusion)))
+        if flow < MARGIN:
+            return (
+                f"At the end {face.name} of the coordinates the flux q·J·G⁻¹∇f behaves like δ^{flow:.2f} at "
+                "distance δ and does not vanish, so Stein's identity fails."
+            )
+        if growth < -1.0 + MARGIN:
+            return (
+                f"At the end {face.name} of the coordinates the operator's coefficients grow so fast that "
+                "the statistic has no finite variance. If it is only a pole of the chart, pass the "
+                "`embedding` of the manifold, on which test functions are smooth."
+            )
+    return None
+
+
+def _unknown(name: str, model: Model, chart: Chart) -> Check:
+    return Check(
+        name,
+        "warn",
+        f"The score of {model.name} or the metric could not be evaluated close to the ends of {chart!r}, so "
+        "the boundary was not checked. The p-value is valid only if q·J·g vanishes there.",
+    )
+
+
+def check_manifold(model: Model, domain: Domain, data: Array | None, rng: np.random.Generator) -> list[Check]:
+    """Score and log density agree along the manifold, and come round where coordinates do."""
+    points = _points(domain, data, rng)
+    if points is None:
+        return [Check("score", "skip", "There are no points to look at it: pass `data`.")]
+    checks = []
+    if isinstance(domain, Torus) or (isinstance(domain, Chart) and domain.periodic):
+        checks.append(check_periodic(model, domain, points))
+    return [*checks, check_tangential_score(model, domain, points, rng)]
+
+
+def _points(domain: Domain, data: Array | None, rng: np.random.Generator) -> Array | None:
+    if data is not None:
+        return data[rng.permutation(len(data))[:POINTS]]
+    if isinstance(domain, (Torus, Sphere)):
+        return domain.sample_uniform(POINTS, rng)
+    return None
+
+
+def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
+    """Whether the model, the metric and the embedding have the periods of the domain."""
+    name = "periodicity"
+    if isinstance(domain, Torus):
+        coordinates, periods = tuple(range(domain.dim)), np.full(domain.dim, TURN)
+    else:
+        coordinates, periods = domain.periodic, domain.periods
+    for i, period in zip(coordinates, periods, strict=True):
+        moved = points.copy()
+        moved[:, i] += period
+        angle = f"coordinate {i + 1}" if domain.dim > 1 else "the angle"
+        kinds = [("score", model.score)]
+        if isinstance(domain, Chart):
+            kinds += [("metric", domain.metric_matrix), ("embedding", domain.embedded)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalScoreWarning)
+            for kind, function in kinds:
+                here, there = function(points), function(moved)
+                gap = float(np.abs(here - there).max())
+                if gap > 1e-5 * (1.0 + float(np.abs(here).max())):
+                    what = f"score of {model.name}" if kind == "score" else kind
+                    return Check(
+                        name,
+                        "fail",
+                        f"Not a density on {domain!r}: the {what} is not the same after a whole turn of "
+                        f"{angle}; it differs by {gap:.3g}. Wrap the model, or pass the right `domain`.",
+                    )
+            gain, scale = _gain(model, points, i, float(period))
+        if abs(gain) > 1e-4 * (1.0 + scale):
+            return Check(
+                name,
+                "fail",
+                f"Not a density on {domain!r}: the log density of {model.name} gains {gain:.3g} in a whole "
+                f"turn of {angle}, so it jumps where the angle comes round.",
+            )
+    return Check(name, "pass", "Everything is the same after a whole turn.")
+
+
+def _gain(model: Model, points: Array, i: int, period: float) -> tuple[float, float]:
+    """What log q gains in one turn, and the size of the terms that make it up; (0, 1) where not known."""
+    if model.has_logpdf:
+        moved = points.copy()
+        moved[:, i] += period
+        values, again = model.logpdf(points), model.logpdf(moved)
+        finite = np.isfinite(values) & np.isfinite(again)
+        if not finite.any():
+            return 0.0, 1.0
+        gains = (again - values)[finite]
+        return float(gains[np.argmax(np.abs(gains))]), float(np.abs(values[finite]).max())
+    line = np.repeat(points[:1], AROUND, axis=0)
+    line[:, i] += period * np.arange(AROUND) / AROUND
+    slopes = model.score(line)[:, i] * period
+    # The mean over equidistant points of a smooth periodic function converges faster than any power.
+    fine, coarse = float(slopes.mean()), float(slopes[::2].mean())
+    size = float(np.abs(slopes).max())
+    return (fine, size) if abs(fine - coarse) <= 1e-4 * (1.0 + size) else (0.0, 1.0)
+
+
+def check_tangential_score(model: Model, domain: Domain, points: Array, rng: np.random.Generator) -> Check:
+    """The score along random directions against differences of the log density."""
+    name = "score against log density"
+    if not (model.has_logpdf and model.has_score):
+        return Check(name, "skip", "Only one of score and log density is given.")
+    if domain.flat and domain.has_boundary:
+        return Check(name, "skip", "Not compared on a domain with a boundary.")
+    directions = rng.standard_normal(points.shape)
+    step = STEP
+    if isinstance(domain, Sphere):
+        directions = domain.project(points, directions)
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    elif not isinstance(domain, Torus):
+        step *= float(np.median(np.abs(points - np.median(points, axis=0)))) or 1.0
+        room = domain.boundary_distance(points) / np.linalg.norm(directions, axis=1)
+        step = min(step, 0.1 * float(room.min()))
+
+    def value(t: float) -> Array:
+        if isinstance(domain, Sphere):
+            return model.logpdf(np.cos(t) * points + np.sin(t) * directions)
+        return model.logpdf(points + t * directions)
+
+    try:
+        near, far = value(step) - value(-step), value(2.0 * step) - value(-2.0 * step)
+        score = model.score(points)
+    except (ScoreError, ValueError) as error:
+        return Check(name, "skip", f"They cannot be compared: {error}")
+    expected = (8.0 * near - far) / (12.0 * step)
+    got = np.einsum("ij,ij->i", score, directions)
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(got - expected) / (1.0 + np.abs(expected) + np.linalg.norm(score, axis=1))
+    wrong = gap > 1e-4
+    if not wrong.any():
+        return Check(
+            name, "pass", f"They agree to {np.nanmax(gap, initial=0.0):.1e} at {len(points)} points."
+        )
+    row = int(np.nanargmax(gap))
+    # A kink in the density spoils a difference at single points.
+    status: Status = "fail" if wrong.mean() > 0.2 else "warn"
+    return Check(
+        name,
+        status,
+        f"They differ at {int(wrong.sum())} of {len(points)} points: along a random direction at one of them "
+        f"the score is {got[row]:.4g}, but the log density has the derivative {expected[row]:.4g}. One of "
+        "the two is wrong.",
+    )
