@@ -8,6 +8,7 @@ from goodstein.domains.box import Box, Orthant
 from goodstein.domains.chart import Chart
 from goodstein.domains.circle import Circle, Torus
 from goodstein.domains.euclidean import Euclidean
+from goodstein.domains.lattice import Lattice
 from goodstein.domains.polygon import Polygon
 from goodstein.domains.polytope import Polytope
 from goodstein.domains.simplex import Simplex
@@ -26,6 +27,7 @@ __all__ = [
     "Euclidean",
     "Face",
     "GeometricMean",
+    "Lattice",
     "Orthant",
     "Polygon",
     "Polytope",

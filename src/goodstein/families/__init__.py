@@ -7,6 +7,7 @@ from goodstein.families.dirichlet import Dirichlet
 from goodstein.families.exponential import Exponential
 from goodstein.families.gamma import Gamma
 from goodstein.families.gompertz import Gompertz
+from goodstein.families.ising import Ising
 from goodstein.families.kent import Kent
 from goodstein.families.laplace import Laplace
 from goodstein.families.logistic_normal import LogisticNormal
@@ -15,7 +16,10 @@ from goodstein.families.lognormal import LogNormal
 from goodstein.families.mixture import GaussianMixture
 from goodstein.families.normal import Normal
 from goodstein.families.piecewise import PiecewiseExponential
+from goodstein.families.potts import Potts
+from goodstein.families.rbm import BernoulliRBM
 from goodstein.families.student import StudentT
+from goodstein.families.table import CategoricalTable
 from goodstein.families.truncated import Truncated
 from goodstein.families.uniform import Uniform
 from goodstein.families.von_mises import VonMises
@@ -23,12 +27,15 @@ from goodstein.families.von_mises_fisher import UniformOnSphere, VonMisesFisher
 from goodstein.families.weibull import Weibull
 
 __all__ = [
+    "BernoulliRBM",
     "Bingham",
+    "CategoricalTable",
     "Dirichlet",
     "Exponential",
     "Gamma",
     "GaussianMixture",
     "Gompertz",
+    "Ising",
     "Kent",
     "Laplace",
     "LogLogistic",
@@ -36,6 +43,7 @@ __all__ = [
     "LogisticNormal",
     "Normal",
     "PiecewiseExponential",
+    "Potts",
     "StudentT",
     "Truncated",
     "Uniform",

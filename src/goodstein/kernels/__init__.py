@@ -2,7 +2,9 @@
 
 from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.base import RadialKernel
+from goodstein.kernels.categorical import CategoricalProduct
 from goodstein.kernels.gaussian import Gaussian
+from goodstein.kernels.hamming import Hamming
 from goodstein.kernels.imq import IMQ, RationalQuadratic
 from goodstein.kernels.matern import Matern52
 from goodstein.kernels.sum import Sum
@@ -10,7 +12,9 @@ from goodstein.kernels.whitened import Whitened
 
 __all__ = [
     "IMQ",
+    "CategoricalProduct",
     "Gaussian",
+    "Hamming",
     "Matern52",
     "Median",
     "RadialKernel",

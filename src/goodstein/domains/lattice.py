@@ -1,0 +1,201 @@
+"""Finite lattices: discrete data."""
+
+from __future__ import annotations
+
+import operator as _operator
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein._frozen import Frozen, as_dimension, as_floats
+from goodstein._typing import Array, ArrayLike, BoolArray
+from goodstein.domains.base import Domain
+from goodstein.errors import DomainError, describe_rows
+
+if TYPE_CHECKING:
+    from goodstein.operators.difference import Difference
+
+Codes: TypeAlias = npt.NDArray[np.intp]
+"""States as whole numbers 0, …, L − 1, (n, d)."""
+
+MAX_STATES = 1 << 20
+"""States that are listed at most."""
+
+
+class Lattice(Frozen, Domain):
+    r"""The finite lattice :math:`\{v_0, \dots, v_{L-1}\}^d` of discrete data.
+
+    Every coordinate takes the same L levels, in a cyclic order: :meth:`shift` moves a coordinate from
+    one level to the next, and from the last to the first. A model here is a probability mass function;
+    what stands for its score is the difference score, see :class:`goodstein.Difference`.
+
+    Parameters
+    ----------
+    levels
+        How many levels there are, L >= 2, for the states 0, …, L − 1; or the levels themselves, at
+        least two distinct numbers in their cyclic order, such as ``(-1, 1)``.
+    d
+        Number of coordinates.
+
+    Attributes
+    ----------
+    levels : ndarray
+        The levels, (L,), read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.domains import Lattice
+    >>> spins = Lattice((-1, 1), 2)
+    >>> spins
+    Lattice((-1, 1), 2)
+    >>> spins.encode(np.array([[-1.0, 1.0]]))
+    array([[0, 1]])
+    >>> Lattice(3, 2).shift(np.array([[2.0, 2.0]]), 0)
+    array([[0., 2.]])
+    >>> Lattice(2, 2).states()
+    array([[0., 0.],
+           [0., 1.],
+           [1., 0.],
+           [1., 1.]])
+    """
+
+    levels: Array
+    _d: int
+    _plain: bool
+    _order: Codes
+
+    def __init__(self, levels: int | Sequence[float] | Array, d: int) -> None:
+        values = _as_levels(levels)
+        order = np.argsort(values)
+        same = np.flatnonzero(np.diff(values[order]) == 0)
+        if same.size:
+            raise DomainError(f"`levels` must be distinct, but {values[order][same[0]]:g} occurs twice.")
+        plain = bool(np.array_equal(values, np.arange(len(values))))
+        self._set(levels=values, _d=as_dimension(d, "d", 1), _plain=plain, _order=order)
+
+    def _arguments(self) -> tuple[Hashable, ...]:
+        return len(self.levels) if self._plain else tuple(self.levels.tolist()), self._d
+
+    def __repr__(self) -> str:
+        levels = str(len(self.levels)) if self._plain else f"({_listed(self.levels)})"
+        return f"Lattice({levels}, {self._d})"
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self._d
+
+    @property
+    def size(self) -> int:
+        """Number of states, L^d."""
+        return int(len(self.levels) ** self._d)
+
+    @property
+    def bounded(self) -> bool:
+        """True: there are finitely many states."""
+        return True
+
+    @property
+    def has_boundary(self) -> bool:
+        """False: the levels are in cyclic order."""
+        return False
+
+    @property
+    def basis(self) -> Array | None:
+        """Raise, since nothing can be differentiated on a lattice."""
+        raise DomainError(
+            f"{self!r} is discrete, so there are no derivatives on it, and operators that need them are not "
+            "valid. Leave `operator` out, or use Difference()."
+        )
+
+    def contains(self, x: Array) -> BoolArray:
+        """Which rows are states of the lattice, (n,)."""
+        return np.asarray(self._lookup(x)[1].all(axis=1))
+
+    def encode(self, x: ArrayLike) -> Codes:
+        """The positions of states among the levels, whole numbers (n, d), to index tables with.
+
+        Raises :class:`~goodstein.errors.DomainError` where a row is no state of the lattice.
+        """
+        points = np.asarray(x, dtype=np.float64)
+        codes, known = self._lookup(points)
+        if not known.all():
+            raise DomainError(self._outside("x", points, known))
+        return codes
+
+    def decode(self, codes: npt.ArrayLike) -> Array:
+        """The states at given positions, (n, d); the inverse of :meth:`encode`."""
+        return np.asarray(self.levels[np.asarray(codes, dtype=np.intp)])
+
+    def shift(self, x: ArrayLike, i: int, step: int = 1) -> Array:
+        """¬_i x: coordinate i (from 0) of every row moved on by ``step`` levels, in cyclic order."""
+        shifted = np.array(x, dtype=np.float64)
+        column = self.encode(shifted)[:, i]
+        shifted[:, i] = self.levels[(column + step) % len(self.levels)]
+        return shifted
+
+    def states(self) -> Array:
+        """All states, (L^d, d), the last coordinate running fastest."""
+        if self.size > MAX_STATES:
+            raise DomainError(f"{self!r} has {self.size:.3g} states, too many to be listed.")
+        shape = (len(self.levels),) * self._d
+        return np.ascontiguousarray(self.decode(np.indices(shape).reshape(self._d, -1).T))
+
+    def validate(self, x: Array) -> None:
+        """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` are no states."""
+        self._validate_columns(x)
+        known = self._lookup(x)[1]
+        if not known.all():
+            raise DomainError(self._outside("data", x, known))
+
+    def default_operator(self) -> Difference:
+        """:class:`goodstein.Difference` with bound 10, so that rare states do no harm."""
+        from goodstein.operators.difference import Difference
+
+        return Difference(bound=10.0)
+
+    def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw ``n`` states, all equally likely."""
+        return self.decode(rng.integers(0, len(self.levels), size=(n, self._d)))
+
+    def _lookup(self, x: Array) -> tuple[Codes, BoolArray]:
+        """Positions among the levels, and which of them are right, both (n, d)."""
+        values = self.levels[self._order]
+        place = np.minimum(np.searchsorted(values, x), len(values) - 1)
+        return self._order[place], np.asarray(values[place] == x)
+
+    def _outside(self, name: str, x: Array, known: BoolArray) -> str:
+        row, column = np.argwhere(~known)[0]
+        return (
+            f"`{name}`: {describe_rows(~known.all(axis=1))} hold states outside {self!r}: column {column} of "
+            f"row {row} holds {x[row, column]:g}, but the levels are {_listed(self.levels)}. Recode or "
+            "remove them, or pass the right `domain`."
+        )
+
+
+def _as_levels(levels: object) -> Array:
+    """The levels as an array, (L,), L >= 2."""
+    try:
+        count = _operator.index(levels)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    else:
+        return np.arange(as_dimension(count, "levels", 2), dtype=np.float64)
+    values = as_floats(levels, "levels")
+    if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all():
+        raise DomainError(
+            "`levels` must be a whole number of at least 2, or a sequence of at least two finite numbers; "
+            f"got {levels!r}."
+        )
+    return values
+
+
+def _listed(levels: Array) -> str:
+    """The levels in words, the middle left out where there are many."""
+    words = [f"{level:g}" for level in levels]
+    if len(words) > 6:
+        words[3:-1] = ["..."]
+    return ", ".join(words)

@@ -1,0 +1,117 @@
+"""A table of probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from goodstein._typing import Array, ArrayLike
+from goodstein.domains import Lattice
+from goodstein.domains.lattice import Codes
+from goodstein.errors import InputError
+from goodstein.families._checks import as_parameter
+from goodstein.families._discrete import EXACT_STATES, LatticeFamily, as_states
+
+
+class CategoricalTable(LatticeFamily):
+    r"""A probability for every cell: any positive distribution on a small lattice.
+
+    .. math:: q(x) = \frac{t[x_1, \dots, x_d]}{\sum t}.
+
+    Parameters
+    ----------
+    table
+        t, an array with one axis for each coordinate, all of length L: probabilities, or anything
+        proportional to them, such as counts. All cells must be positive.
+    levels
+        The L levels in the order of the table; None for 0, …, L − 1.
+
+    Examples
+    --------
+    Counts of deaths, as a Poisson distribution truncated to at most five:
+
+    >>> import numpy as np
+    >>> import scipy.stats
+    >>> import goodstein as gs
+    >>> q = gs.families.CategoricalTable(scipy.stats.poisson(0.6).pmf(np.arange(6)))
+    >>> q.score([[0], [1]]).round(3)
+    array([[0.4], [0.7]])
+    >>> gs.ksd_test(q.sample(200, rng=1), q, rng=1).pvalue > 0.05
+    True
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ("table", "levels")
+
+    table: Array
+    levels: Any
+    _log: Array
+
+    def __init__(self, table: ArrayLike, levels: ArrayLike = None) -> None:
+        values = as_parameter("table", table)
+        if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
+            raise InputError(
+                "`table`: expected one axis for each coordinate, all of the same length of at least 2, got "
+                f"shape {values.shape}."
+            )
+        if values.size > EXACT_STATES:
+            raise InputError(f"`table`: has {values.size} cells; at most {EXACT_STATES} are allowed.")
+        wrong = np.argwhere(~(values > 0))
+        if len(wrong):
+            where = ", ".join(map(str, wrong[0]))
+            raise InputError(
+                f"`table`: all cells must be positive, but {len(wrong)} of {values.size} are not, the first "
+                f"is cell ({where}), {values[tuple(wrong[0])]:g}. Stein's identity needs positive "
+                "probabilities: leave out or merge levels that cannot occur."
+            )
+        lattice = Lattice(len(values) if levels is None else levels, values.ndim)
+        if len(lattice.levels) != len(values):
+            raise InputError(
+                f"`levels`: there are {len(lattice.levels)}, but each axis of `table` has {len(values)}."
+            )
+        given = None if levels is None else lattice._arguments()[0]
+        self._set(table=values, levels=given, domain=lattice, _log=np.log(values))
+
+    @classmethod
+    def independent(cls, x: ArrayLike, levels: ArrayLike) -> Self:
+        """The maximum likelihood fit under independence: the product of the margins' frequencies.
+
+        Examples
+        --------
+        >>> from goodstein.families import CategoricalTable
+        >>> CategoricalTable.independent([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0]], 2).table
+        array([[0.24, 0.16],
+               [0.36, 0.24]])
+        """
+        lattice, codes = as_states(x, levels)
+        count = len(lattice.levels)
+        if lattice.size > EXACT_STATES:
+            raise InputError(f"`x`: a table on {lattice!r} has {lattice.size:.3g} cells, too many.")
+        table = np.ones(())
+        for i in range(lattice.dim):
+            margin = np.bincount(codes[:, i], minlength=count) / len(codes)
+            if not margin.all():
+                missing = lattice.levels[np.argmin(margin)]
+                raise InputError(
+                    f"`x`: level {missing:g} never occurs in column {i}, so its fitted probability is zero. "
+                    "Leave the level out or merge it with another."
+                )
+            table = np.multiply.outer(table, margin)
+        return cls(table, levels)
+
+    @property
+    def probabilities(self) -> Array:
+        """The table divided by its sum."""
+        return np.asarray(self.table / self.table.sum())
+
+    def _log_weight(self, codes: Codes) -> Array:
+        return np.asarray(self._log[tuple(codes.T)])
+
+    def _log_ratio(self, codes: Codes) -> Array:
+        here = self._log_weight(codes)
+        result = np.empty(codes.shape)
+        for i in range(self.dim):
+            shifted = codes.copy()
+            shifted[:, i] = (codes[:, i] + 1) % len(self.table)
+            result[:, i] = self._log_weight(shifted) - here
+        return result

@@ -1,0 +1,78 @@
+"""Ratios of probabilities of neighbouring states, from a difference score or from log probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.domains.lattice import Lattice
+from goodstein.errors import ScoreError, describe_rows
+from goodstein.models.model import Model
+from goodstein.slices import cut
+
+MAX_NUMBERS = 1 << 20
+"""Numbers in the states that are handed to a log probability function at a time."""
+
+IMPROBABLE = (
+    "A state next to such a row is more than 1e308 times as probable as the row itself. Check the model, and "
+    "that the row belongs to the data."
+)
+
+
+def ratios(model: Model, lattice: Lattice, data: Array) -> Array:
+    """q(¬_i x)/q(x), (n, d), from the difference score if there is one."""
+    if not model.has_score:
+        with np.errstate(over="ignore"):
+            ratio = np.exp(log_ratios(model, lattice, data))
+        infinite = ~np.isfinite(ratio).all(axis=1)
+        if infinite.any():
+            raise ScoreError(
+                f"The difference score of {model.name} is not finite at {describe_rows(infinite)}. "
+                f"{IMPROBABLE}"
+            )
+        return np.asarray(ratio)
+    try:
+        score = model.score(data)
+    except ScoreError as error:
+        if "is not finite at" not in str(error):
+            raise
+        # The message of continuous models advises on boundaries.
+        raise ScoreError(f"{str(error).partition(' Remove or move')[0]} {IMPROBABLE}") from None
+    above = (score > 1.0 + 1e-6).any(axis=1)
+    if above.any():
+        raise ScoreError(
+            f"The score of {model.name} exceeds one at {describe_rows(above)}. On a lattice the score is the "
+            "difference score 1 − q(¬x)/q(x), not a derivative of log q. Pass Model(logpdf=...) to have it "
+            "computed."
+        )
+    return np.asarray(1.0 - score)
+
+
+def log_ratios(model: Model, lattice: Lattice, data: Array, step: int = 1) -> Array:
+    """log q(y) − log q(x), (n, d), with y the state x with coordinate i moved on by `step` levels."""
+    n, d = data.shape
+    here = log_probability(model, lattice, data)
+    if not np.isfinite(here).all():
+        raise ScoreError(
+            f"{model.name} has log probability {here[~np.isfinite(here)][0]} at "
+            f"{describe_rows(~np.isfinite(here))}, so these states cannot occur under the model. Remove "
+            "them, or correct the model."
+        )
+    result = np.empty((n, d))
+    for part in cut(0, d, max(1, MAX_NUMBERS // (n * d))):
+        shifted = np.concatenate([lattice.shift(data, i, step) for i in range(part.start, part.stop)])
+        result[:, part] = log_probability(model, lattice, shifted).reshape(-1, n).T
+    return np.asarray(result - here[:, None])
+
+
+def log_probability(model: Model, lattice: Lattice, states: Array) -> Array:
+    """log q up to a constant, (n,), with advice for functions that index tables."""
+    try:
+        return model.logpdf(states)
+    except ScoreError as error:
+        if not isinstance(error.__cause__, IndexError):
+            raise
+        raise ScoreError(
+            f"{error}\nStates arrive as floats. To index a table use the whole numbers "
+            f"{lattice!r}.encode(x), or pass the table itself: families.CategoricalTable(table)."
+        ) from error.__cause__
