@@ -28,7 +28,8 @@ class TestResult:
         U-statistic of the squared kernel Stein discrepancy; near zero, possibly below, if the
         model fits.
     pvalue
-        Probability of a statistic at least this large if the model were true; never zero.
+        Probability of a statistic at least this large if the model were true; never zero. NaN (in JSON
+        null) where a test is undefined.
     null_distribution
         Draws of the statistic under the null, on which the p-value rests.
     n
@@ -127,7 +128,7 @@ class TestResult:
         return {
             "test": self.title,
             "statistic": float(self.statistic),
-            "pvalue": float(self.pvalue),
+            "pvalue": None if np.isnan(self.pvalue) else float(self.pvalue),
             "n": int(self.n),
             "model": self.model,
             "domain": repr(self.domain),

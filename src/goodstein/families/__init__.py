@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from goodstein.families.beta_binomial import BetaBinomial
 from goodstein.families.bingham import Bingham
 from goodstein.families.dirichlet import Dirichlet
 from goodstein.families.exponential import Exponential
@@ -17,6 +18,7 @@ from goodstein.families.mixture import GaussianMixture
 from goodstein.families.normal import Normal
 from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.potts import Potts
+from goodstein.families.ppca import ProbabilisticPCA
 from goodstein.families.rbm import BernoulliRBM
 from goodstein.families.student import StudentT
 from goodstein.families.table import CategoricalTable
@@ -28,6 +30,7 @@ from goodstein.families.weibull import Weibull
 
 __all__ = [
     "BernoulliRBM",
+    "BetaBinomial",
     "Bingham",
     "CategoricalTable",
     "Dirichlet",
@@ -44,6 +47,7 @@ __all__ = [
     "Normal",
     "PiecewiseExponential",
     "Potts",
+    "ProbabilisticPCA",
     "StudentT",
     "Truncated",
     "Uniform",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from goodstein.families._base import Family
 from goodstein.families._checks import as_parameter, as_sample, as_vector, require_positive, require_spread
 from goodstein.families._scatter import Scatter
 from goodstein.families.normal import log_normal
+
+if TYPE_CHECKING:
+    from goodstein.models.latent import LatentModel
 
 
 class GaussianMixture(Family):
@@ -155,6 +158,20 @@ class GaussianMixture(Family):
         for j, scatter in enumerate(self._scatters):
             points[label == j] = self.means[j] + points[label == j] @ scatter.factor.T
         return points
+
+    def latent(self) -> LatentModel:
+        """The same distribution as a model with a latent variable, the label of the component."""
+        from goodstein.families.labels import Labels
+        from goodstein.models.latent import LatentModel
+
+        labels = Labels(self)
+        return LatentModel(
+            labels.conditional_score,
+            labels.posterior_sample,
+            self.domain,
+            sample=self.sample,
+            name=f"{self!r} with labels",
+        )
 
     def _log_joint(self, x: Array) -> Array:
         """log w_j N(x; μ_j, Σ_j), (n, k)."""

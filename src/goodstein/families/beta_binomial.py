@@ -1,0 +1,127 @@
+"""The beta-binomial distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from goodstein._typing import RNG, Array, ArrayLike
+from goodstein._validation import check_count
+from goodstein.domains.lattice import Lattice
+from goodstein.errors import InputError
+from goodstein.families._base import Family
+from goodstein.families._checks import as_positive
+
+if TYPE_CHECKING:
+    from goodstein.models.latent import LatentModel
+
+
+class BetaBinomial(Family):
+    r"""Beta-binomial distribution of counts 0, …, N: x | z ~ Bin(N, z) with z ~ Beta(a, b).
+
+    .. math:: q(x) = \binom Nx \frac{B(a + x, b + N - x)}{B(a, b)},
+              \qquad z \mid x \sim \mathrm{Beta}(a + x, b + N - x).
+
+    It lives on ``Lattice(N + 1, 1)``, where the score is the difference score 1 − q(¬x)/q(x), with
+    ¬x = x + 1 and ¬N = 0. The family itself has that of the marginal; :meth:`latent` forgets it and
+    keeps q(x | z) and draws of z given x.
+
+    Parameters
+    ----------
+    count
+        N, the number of trials.
+    a, b
+        Parameters of the beta distribution.
+
+    References
+    ----------
+    Johnson, Kemp & Kotz (2005), *Univariate Discrete Distributions*, section 6.2.2.
+
+    Examples
+    --------
+    >>> from goodstein.families import BetaBinomial
+    >>> q = BetaBinomial(2, a=1, b=1)
+    >>> q
+    BetaBinomial(count=2, a=1, b=1)
+    >>> q.score([[0], [1], [2]])  # uniform on 0, 1, 2
+    array([[0.], [0.], [0.]])
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ("count", "a", "b")
+
+    count: int
+    a: float
+    b: float
+    _logs: Array
+
+    def __init__(self, count: int, a: ArrayLike, b: ArrayLike) -> None:
+        n, a, b = check_count(count, "count"), as_positive("a", a), as_positive("b", b)
+        logs = [_log_choose(n, x) + _log_beta(a + x, b + n - x) - _log_beta(a, b) for x in range(n + 1)]
+        self._set(count=n, a=a, b=b, _logs=np.array(logs), domain=Lattice(n + 1, 1))
+
+    def score(self, x: ArrayLike) -> Array:
+        """The difference score 1 − q(¬x)/q(x), (n, 1)."""
+        codes = self.domain.encode(self._points(x))  # type: ignore[attr-defined]
+        return np.asarray(-np.expm1(np.roll(self._logs, -1)[codes] - self._logs[codes]))
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Log probability, normalised, (n,)."""
+        codes = self.domain.encode(self._points(x))  # type: ignore[attr-defined]
+        return np.asarray(self._logs[codes[:, 0]])
+
+    def sample(self, n: int, rng: RNG = None) -> Array:
+        """Draw ``n`` independent counts, (n, 1)."""
+        generator = np.random.default_rng(rng)
+        z = generator.beta(self.a, self.b, (check_count(n, "n", 0), 1))
+        return generator.binomial(self.count, z).astype(np.float64)
+
+    def latent(self) -> LatentModel:
+        """The same distribution as a model with a latent probability z.
+
+        The mean of q(¬x | z)/q(x | z) over z given x is q(¬x)/q(x), but its variance is finite only if
+        a > N (at x = N, where ¬x = 0) and b > 1 (at x = N − 1); elsewhere it raises.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> q = gs.families.BetaBinomial(3, a=8, b=4)
+        >>> gs.ksd_test(q.sample(200, rng=1), q.latent(), rng=1).pvalue > 0.05
+        True
+        """
+        from goodstein.models.latent import LatentModel
+
+        if not (self.a > self.count and self.b > 1):
+            raise InputError(
+                f"{self!r}: the ratio q(¬x|z)/q(x|z) has an infinite variance over z given x unless "
+                f"a > count and b > 1, so a test with draws of z has no level. Use the exact score: "
+                "ksd_test(data, model)."
+            )
+        return LatentModel(
+            self.conditional_score,
+            self.posterior_sample,
+            self.domain,
+            sample=self.sample,
+            name=f"{self!r} with latent z",
+        )
+
+    def conditional_score(self, x: Array, z: Array) -> Array:
+        """1 − q(¬x | z)/q(x | z), (n, 1), for probabilities z, (n, 1)."""
+        n = self.count
+        odds = z / (1.0 - z)
+        inner = (n - x) / (x + 1.0) * odds
+        return np.asarray(1.0 - np.where(x == n, odds**-n, inner))
+
+    def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> Array:
+        """Draws of z for each count, (n, draws, 1)."""
+        x = self._points(x)[:, None]
+        return rng.beta(self.a + x, self.b + self.count - x, (len(x), draws, 1))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)

@@ -1,0 +1,185 @@
+"""Models with latent variables, whose score is a mean over the posterior of the latent variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein._typing import RNG, Array, ArrayLike
+from goodstein._validation import check_count
+from goodstein.domains.base import Domain
+from goodstein.errors import InputError, ScoreError
+from goodstein.models.model import Model, _title
+from goodstein.models.paired import ROWS, evaluate, truncated
+from goodstein.slices import cut
+
+if TYPE_CHECKING:
+    from goodstein.operators.latent import Latent
+
+
+class LatentModel(Model):
+    r"""A model q(x) = ∫ q(x | z) π(z) dz that is known through q(x | z) and draws of z given x.
+
+    Its score needs neither the integral nor the prior of z, because
+
+    .. math:: \nabla \log q(x) = E[\nabla_x \log q(x \mid z) \mid x],
+
+    a mean over the posterior of z. :class:`Latent` puts the mean of a few posterior draws in its place.
+
+    Parameters
+    ----------
+    conditional_score
+        ``conditional_score(x, z)``: ∇_x log q(x | z), (n, d), at n pairs of a point x, (n, d), and a
+        value z of the latent variable. z has the n rows that ``posterior_sample`` returned for the
+        same points, without the axis of the draws: (n, k) if that was (n, draws, k), and (n,) if it
+        was (n, draws). Each row must be treated by itself. NumPy or JAX. On a :class:`Lattice` it is
+        the conditional difference score 1 − q(¬_i x | z) / q(x | z), whose posterior mean is the
+        difference score of the marginal.
+    posterior_sample
+        ``posterior_sample(x, draws, rng)``: for each row of x, (n, d), that many draws of z given x,
+        (n, draws) or (n, draws, ...), from the :class:`numpy.random.Generator` ``rng``. Draws for
+        different rows must be independent.
+    domain
+        Where x lives; None where that is not known.
+    sample
+        A sampler of x, ``sample(n, rng)``, (n, d), for :class:`MonteCarlo`.
+    name
+        What messages and results call the model.
+
+    Notes
+    -----
+    Draws from a Markov chain are as good as they are close to the posterior: what the chain has not
+    forgotten of its start is a bias of the score, which no level of the test covers. Give it a
+    burn-in, and draws from a chain of its own for each row. The number of draws that are averaged
+    changes the power only, provided that ∇_x log q(x | z) has a finite variance over z given x.
+
+    References
+    ----------
+    Kanagawa, Jitkrittum, Mackey, Fukumizu, Gretton (2023), A kernel Stein test for comparing latent
+    variable models, Journal of the Royal Statistical Society B 85.
+
+    Examples
+    --------
+    With x | z ~ N(z, 1) and z ~ N(0, 1) the marginal is N(0, 2), and z | x ~ N(x/2, 1/2):
+
+    >>> import numpy as np
+    >>> import goodstein as gs
+    >>> model = gs.LatentModel(
+    ...     conditional_score=lambda x, z: z - x,
+    ...     posterior_sample=lambda x, draws, rng: rng.normal(
+    ...         x[:, None] / 2, np.sqrt(0.5), (len(x), draws, 1)
+    ...     ),
+    ...     domain=gs.Euclidean(1),
+    ...     name="normal with a normal mean",
+    ... )
+    >>> x = gs.families.Normal(0, 2).sample(100, rng=1)
+    >>> gs.ksd_test(x, model, operator=gs.Latent(draws=50), rng=1).pvalue > 0.05
+    True
+    """
+
+    def __init__(
+        self,
+        conditional_score: Callable[..., Any],
+        posterior_sample: Callable[..., Any],
+        domain: Domain | None = None,
+        *,
+        sample: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        for argument, function in (
+            ("conditional_score", conditional_score),
+            ("posterior_sample", posterior_sample),
+        ):
+            if not callable(function):
+                raise InputError(f"`{argument}` of LatentModel must be a function, got {function!r}.")
+        super().__init__(score=conditional_score, domain=domain, sample=sample)
+        del self._functions["score"]  # it is none: only its posterior mean is
+        self._conditional_score = conditional_score
+        self._posterior_sample = posterior_sample
+        self._name = f"LatentModel({_title(conditional_score)})" if name is None else name
+
+    def score(self, x: ArrayLike) -> Array:
+        """Raise: the score is a mean over the posterior of z, which can only be estimated."""
+        raise ScoreError(
+            f"{self.name} is a LatentModel: its score can only be estimated by draws of the latent variable. "
+            "Use operator=Latent(draws=100), or Latent(draws=100, operator=...) around the operator you want."
+        )
+
+    def weighted_score(self, x: ArrayLike) -> Array:
+        """Raise, as :meth:`score` does."""
+        return self.score(x)
+
+    def default_operator(self) -> Latent:
+        """The operator for users who name none."""
+        from goodstein.operators.latent import Latent
+
+        return Latent()
+
+    def truncated(self, domain: Domain) -> Self:
+        """The model of the points that fall into a part of its domain: z given x stays the same."""
+        return truncated(self, domain)
+
+    def estimated_score(self, x: ArrayLike, draws: int = 100, rng: RNG = None) -> Array:
+        """The mean of ∇_x log q(x_i | z_ij) over draws z_ij of z given x_i, (n, d).
+
+        Parameters
+        ----------
+        x
+            Points, (n, d).
+        draws
+            Draws of z for each point.
+        rng
+            Seed or generator.
+        """
+        points = self._points(x)
+        draws = check_count(draws, "draws")
+        generator = np.random.default_rng(rng)
+        parts = [
+            self._averaged(points[rows], draws, generator)
+            for rows in cut(0, len(points), max(1, ROWS // draws))
+        ]
+        values = np.concatenate(parts)
+        self._require_finite("estimated score", values, points)
+        return values
+
+    def _averaged(self, x: Array, draws: int, rng: np.random.Generator) -> Array:
+        n, d = x.shape
+        z = self._posterior(x, draws, rng)
+        values = evaluate(
+            self._conditional_score,
+            f"`conditional_score` of {self.name}",
+            np.repeat(x, draws, axis=0),
+            z.reshape(n * draws, *z.shape[2:]),
+        )
+        if values.shape == (n * draws,) and d == 1:
+            values = values[:, None]
+        if values.shape != (n * draws, d):
+            hint = " z has no second axis here: write z[:, None]." if z.ndim == 2 else ""
+            raise ScoreError(
+                f"`conditional_score` of {self.name} returned shape {values.shape} for {n * draws} pairs of "
+                f"x, {(n * draws, d)}, and z, {(n * draws, *z.shape[2:])}; expected {(n * draws, d)}.{hint}"
+            )
+        return np.asarray(values.reshape(n, draws, d).mean(axis=1))
+
+    def _posterior(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[Any]:
+        n = len(x)
+        z = np.asarray(self._posterior_sample(x.copy(), draws, rng))
+        if z.shape[:2] != (n, draws):
+            raise InputError(
+                f"`posterior_sample` of {self.name} returned shape {z.shape} for {n} points and {draws} "
+                f"draws; expected ({n}, {draws}) or ({n}, {draws}, ...): as many draws for each point."
+            )
+        # With labels this may happen by chance; with numbers on a scale it cannot.
+        if n > 1 and z.dtype.kind == "f" and z.size > n and (z == z[0]).all() and np.ptp(z) > 0:
+            raise InputError(
+                f"`posterior_sample` of {self.name} returned the same draws for all {n} points. They must be "
+                "draws of z given x, independent for different points."
+            )
+        return z
+
+    def __repr__(self) -> str:
+        where = "" if self._domain is None else f", domain={self._domain!r}"
+        return f"LatentModel({self.name}{where})"
