@@ -1,0 +1,83 @@
+"""Normal outcomes whose mean and scale depend on covariates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goodstein._typing import Array, BoolArray
+from goodstein.errors import InputError, ScoreError, describe_rows
+from goodstein.models.pairs import as_matrix
+
+
+class ConditionalNormal:
+    """A normal law whose mean and scale depend on x."""
+
+    def __init__(self, mean: Any, scale: Any) -> None:
+        if not (callable(mean) or hasattr(mean, "predict")):
+            raise InputError(
+                "`mean` of ConditionalModel.gaussian must be a function of x or a fitted regressor with "
+                f"`predict`, got {mean!r}."
+            )
+        if not (callable(scale) or hasattr(scale, "predict")):
+            try:
+                scale = np.array(scale, dtype=np.float64)
+            except (TypeError, ValueError):
+                scale = np.array(np.nan)
+            if scale.ndim > 1 or not (np.isfinite(scale) & (scale > 0)).all():
+                raise InputError(
+                    "`scale` of ConditionalModel.gaussian must be a positive number, one for each column of "
+                    "y, a function of x or a fitted regressor."
+                )
+        self.mean, self.scale = mean, scale
+        title = type(mean).__name__ if hasattr(mean, "predict") else getattr(mean, "__name__", "mean")
+        self.name = f"normal given x, mean {'function' if title == '<lambda>' else title}"
+
+    def score(self, y: Array, x: Array) -> Array:
+        """−(y − mean)/scale², in the shape of y."""
+        mean, scale = self._at(x, y.shape)
+        return np.asarray((mean - y) / scale**2)
+
+    def logpdf(self, y: Array, x: Array) -> Array:
+        """Log density up to a constant, (n,)."""
+        mean, scale = self._at(x, y.shape)
+        terms = -0.5 * ((y - mean) / scale) ** 2 - np.log(scale)
+        return np.asarray(terms if terms.ndim == 1 else terms.sum(axis=1))
+
+    def sample(self, x: Array, rng: np.random.Generator) -> Array:
+        """One draw for each row of x, in the shape of the mean."""
+        mean = np.asarray(_evaluate(self.mean, x), dtype=np.float64)
+        mean, scale = self._at(x, mean.shape)
+        return np.asarray(mean + scale * rng.standard_normal(mean.shape))
+
+    def _at(self, x: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Mean and scale at each row, each in the shape of y."""
+        mean = _shaped(_evaluate(self.mean, x), shape, "mean")
+        if isinstance(self.scale, np.ndarray):
+            return mean, np.broadcast_to(self.scale, shape)
+        scale = _shaped(_evaluate(self.scale, x), shape, "scale")
+        wrong: BoolArray = np.asarray(~(as_matrix(scale) > 0).all(axis=1))
+        if wrong.any():
+            raise ScoreError(
+                f"`scale` of ConditionalModel.gaussian is not positive at {describe_rows(wrong)}."
+            )
+        return mean, scale
+
+
+def _evaluate(function: Any, x: Array) -> Any:
+    """A function of x, or the prediction of a regressor, which wants a table."""
+    return function.predict(as_matrix(x)) if hasattr(function, "predict") else function(x)
+
+
+def _shaped(values: Any, shape: tuple[int, ...], name: str) -> Array:
+    """Values in the shape of y; a number stands for all rows."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0:
+        return np.broadcast_to(array, shape)
+    if array.size != np.prod(shape):
+        raise ScoreError(
+            f"`{name}` of ConditionalModel.gaussian returned shape {array.shape} for outcomes of "
+            f"shape {shape}."
+        )
+    return array.reshape(shape)
