@@ -43,8 +43,9 @@ format: $(VENV)/.lint  ## format the code and fix what can be fixed
 bench: $(PEER)/.installed  ## compare speed and memory with the limit and with peers
 	$(PEER)/bin/python benchmarks/run.py
 
-validate: $(VENV)/.test  ## measure the level of every test under true nulls
+validate: $(VENV)/.test  ## measure the level of every test under true nulls, and its power
 	$(BIN)/python validation/size.py
+	$(BIN)/python validation/power.py
 
 clean:  ## remove environments, caches and build results
 	rm -rf $(VENV) $(DEMO) $(PEER) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
