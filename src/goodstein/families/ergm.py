@@ -1,0 +1,277 @@
+"""Exponential random graph models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from goodstein._typing import RNG, Array, ArrayLike
+from goodstein._validation import check_count
+from goodstein.domains.lattice import Lattice
+from goodstein.errors import InputError
+from goodstein.families._base import Family
+from goodstein.families._checks import as_parameter
+from goodstein.graphs.data import FEWEST, all_pairs, as_graph
+
+STATISTICS = ("edges", "two_stars", "triangles")
+
+SWEEPS = 100
+"""Updates of every pair, on average, before a chain's state is taken as a draw."""
+
+
+class ERGM(Family):
+    r"""Exponential random graph model with edges, two-stars and triangles.
+
+    .. math::
+
+        q(x) \propto \exp\{\beta_1 E(x) + \beta_2 S_2(x) + \beta_3 T(x)\}, \qquad
+        S_2(x) = \sum_i \binom{d_i}{2},
+
+    on simple undirected graphs with N labelled nodes, E the number of edges, d_i the degrees and T the
+    number of triangles. Given all other pairs, the log odds of the edge ij are
+    :math:`\beta_1 + \beta_2 (d_i' + d_j') + \beta_3 c_{ij}`, with d′ the degrees without that edge and
+    c the number of common neighbours.
+
+    One graph is tested with :func:`graph_ksd_test`. As a model of many graphs this is a distribution on
+    the lattice {0, 1}^{N(N−1)/2} of edges, with rows as :meth:`vectors` makes them of graphs, for
+    :func:`ksd_test` and its :class:`Difference` operator.
+
+    Parameters
+    ----------
+    nodes
+        N, at least 3.
+    edges, two_stars, triangles
+        The coefficients β.
+
+    Notes
+    -----
+    With ``edges`` alone pairs are independent and drawn exactly. Otherwise :meth:`sample` runs a chain
+    for each graph, which updates random pairs given all others: 100 times every pair, on average,
+    from a graph with the same ``edges`` and nothing else. Large positive coefficients make nearly all
+    graphs either empty or full, and such chains too slow.
+
+    References
+    ----------
+    Frank & Strauss (1986), Markov graphs. Strauss & Ikeda (1990), Pseudolikelihood estimation for
+    social networks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.families import ERGM
+    >>> model = ERGM(3, edges=-1.0, triangles=0.5)
+    >>> model
+    ERGM(3, edges=-1, triangles=0.5)
+    >>> path = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    >>> model.log_odds(path)[1, 2]
+    -0.5
+    >>> model.statistics(path)
+    array([2., 1., 0.])
+    """
+
+    _parameters: ClassVar[tuple[str, ...]] = ("nodes", *STATISTICS)
+
+    nodes: int
+    edges: float
+    two_stars: float
+    triangles: float
+
+    def __init__(
+        self, nodes: int, *, edges: float = 0.0, two_stars: float = 0.0, triangles: float = 0.0
+    ) -> None:
+        count = check_count(nodes, "nodes", FEWEST)
+        values = dict(zip(STATISTICS, (edges, two_stars, triangles), strict=True))
+        for name, value in values.items():
+            if as_parameter(name, value).ndim:
+                raise InputError(f"`{name}`: expected one number, got {value!r}.")
+        self._set(
+            nodes=count,
+            **{name: float(value) for name, value in values.items()},
+            domain=Lattice(2, count * (count - 1) // 2),
+        )
+
+    @classmethod
+    def fit(cls, graph: Any, statistics: Sequence[str] = STATISTICS, ridge: float = 0.0) -> Self:
+        """Maximum pseudo-likelihood: a logistic regression of edges on what they change.
+
+        Parameters
+        ----------
+        graph
+            As in :func:`graph_ksd_test`.
+        statistics
+            Which coefficients are fitted; the others are zero.
+        ridge
+            Weight of the penalty ½ Σ_k β_k² Σ_s δ_sk² / B, with δ the changes at the B pairs. Any positive
+            value makes the maximum exist: without it, a graph without triangles, say, has none, because
+            the coefficient of triangles tends to −∞. Use one with :class:`ParametricBootstrap`, where
+            such a graph may be simulated.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from goodstein.families import ERGM
+        >>> ring = np.roll(np.eye(5), 1, axis=1)
+        >>> ERGM.fit(ring + ring.T, ["edges"])
+        ERGM(5, edges=0)
+        """
+        unknown = [name for name in statistics if name not in STATISTICS]
+        if unknown or not statistics:
+            raise InputError(f"`statistics` must be some of {', '.join(STATISTICS)}, got {statistics!r}.")
+        adjacency = as_graph(graph).adjacency
+        i, j = all_pairs(len(adjacency)).T
+        columns = [STATISTICS.index(name) for name in statistics]
+        change = _changes(adjacency)[:, i, j][columns].T
+        if not (np.isfinite(ridge) and ridge >= 0):
+            raise InputError(f"`ridge` must be a number that is not negative, got {ridge!r}.")
+        coefficients = _logistic(change, adjacency[i, j], float(ridge))
+        return cls(len(adjacency), **dict(zip(statistics, coefficients.tolist(), strict=True)))
+
+    @property
+    def coefficients(self) -> Array:
+        """β of edges, two-stars and triangles, (3,)."""
+        return np.array([self.edges, self.two_stars, self.triangles])
+
+    def statistics(self, adjacency: ArrayLike) -> Array:
+        """Numbers of edges, two-stars and triangles, (3,)."""
+        return _statistics(as_graph(adjacency, "adjacency").adjacency)
+
+    def log_odds(self, adjacency: ArrayLike) -> Array:
+        """Log odds of every edge given all others, (…, N, N); the diagonal has no meaning."""
+        changes = _changes(np.asarray(adjacency, dtype=np.float64))
+        return np.asarray(np.tensordot(self.coefficients, changes, axes=1))
+
+    def score(self, x: ArrayLike) -> Array:
+        """The difference score 1 − q(x with edge e flipped)/q(x), (n, N(N − 1)/2)."""
+        vectors = self._points(x)
+        i, j = all_pairs(self.nodes).T
+        odds = self.log_odds(self.graphs(vectors))[:, i, j]
+        with np.errstate(over="ignore"):
+            return np.asarray(-np.expm1((1.0 - 2.0 * vectors) * odds))
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Log probability up to a constant, (n,)."""
+        vectors = self._points(x)
+        values = np.asarray(_statistics(self.graphs(vectors)) @ self.coefficients)
+        return np.where(self.domain.contains(vectors), values, -np.inf)
+
+    def sample(self, n: int, rng: RNG = None) -> Array:
+        """Draw ``n`` independent graphs, one row (N(N − 1)/2,) of edges each."""
+        generator = np.random.default_rng(rng)
+        size, count = check_count(n, "n", 0), self.domain.dim
+        start = (generator.logistic(size=(size, count)) < self.edges).astype(np.float64)
+        if self._independent:
+            return start
+        drawn = [self.walk(graph, SWEEPS * count, generator) for graph in self.graphs(start)]
+        return self.vectors(np.stack(drawn)) if drawn else start
+
+    def walk(self, adjacency: Array, steps: int, rng: np.random.Generator) -> Array:
+        """The state after some steps of a chain that updates one random pair at a time, (N, N).
+
+        The chain is reversible. Where pairs are independent it reaches the model at once.
+        """
+        n = self.nodes
+        pairs = all_pairs(n)
+        if self._independent:
+            edges = (rng.logistic(size=len(pairs)) < self.edges).astype(np.float64)
+            return np.asarray(self.graphs(edges[None])[0])
+        first, second = (column.tolist() for column in pairs.T)
+        # Sets of neighbours are the bits of integers: their common elements are counted in no time.
+        around = [int(sum(1 << int(j) for j in np.flatnonzero(row))) for row in adjacency]
+        degree = [neighbours.bit_count() for neighbours in around]
+        b1, b2, b3 = self.edges, self.two_stars, self.triangles
+        chosen = rng.integers(len(pairs), size=steps).tolist()
+        for e, threshold in zip(chosen, rng.logistic(size=steps).tolist(), strict=True):
+            i, j = first[e], second[e]
+            present = around[i] >> j & 1
+            odds = b1 + b2 * (degree[i] + degree[j] - 2 * present)
+            if b3:
+                odds += b3 * (around[i] & around[j]).bit_count()
+            if (threshold < odds) != present:
+                around[i] ^= 1 << j
+                around[j] ^= 1 << i
+                step = -1 if present else 1
+                degree[i] += step
+                degree[j] += step
+        return np.array([[neighbours >> j & 1 for j in range(n)] for neighbours in around], dtype=np.float64)
+
+    def graphs(self, vectors: ArrayLike) -> Array:
+        """Adjacency matrices (n, N, N) of rows of edges (n, N(N − 1)/2)."""
+        rows = self._points(vectors)
+        i, j = all_pairs(self.nodes).T
+        out = np.zeros((len(rows), self.nodes, self.nodes))
+        out[:, i, j] = out[:, j, i] = rows
+        return out
+
+    def vectors(self, graphs: Any) -> Array:
+        """Rows of edges (n, N(N − 1)/2) of graphs, in the order of ``numpy.triu_indices(N, 1)``."""
+        i, j = all_pairs(self.nodes).T
+        rows = []
+        for k, graph in enumerate(graphs):
+            adjacency = as_graph(graph, f"graphs[{k}]").adjacency
+            if len(adjacency) != self.nodes:
+                raise InputError(
+                    f"`graphs[{k}]` has {len(adjacency)} nodes, but the model is for {self.nodes}."
+                )
+            rows.append(adjacency[i, j])
+        return np.array(rows).reshape(-1, len(i))
+
+    @property
+    def _independent(self) -> bool:
+        return self.two_stars == 0.0 and self.triangles == 0.0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _build, self._arguments()
+
+    def __repr__(self) -> str:
+        given = [f"{name}={getattr(self, name):.6g}" for name in STATISTICS if getattr(self, name)]
+        return f"ERGM({', '.join([str(self.nodes), *(given or ['edges=0'])])})"
+
+
+def _build(nodes: int, edges: float, two_stars: float, triangles: float) -> ERGM:
+    """Make an ERGM of positional arguments, which is how it is unpickled."""
+    return ERGM(nodes, edges=edges, two_stars=two_stars, triangles=triangles)
+
+
+def _statistics(adjacency: Array) -> Array:
+    """Numbers of edges, two-stars and triangles, (…, 3)."""
+    degree = adjacency.sum(axis=-1)
+    triangles = np.einsum("...ij,...ji->...", adjacency @ adjacency, adjacency) / 6.0
+    counts = [degree.sum(axis=-1) / 2.0, (degree * (degree - 1.0)).sum(axis=-1) / 2.0, triangles]
+    return np.stack(counts, axis=-1)
+
+
+def _changes(adjacency: Array) -> Array:
+    """What each edge adds to the three statistics if everything else stays, (3, …, N, N)."""
+    degree = adjacency.sum(axis=-1)
+    ends = degree[..., :, None] + degree[..., None, :] - 2.0 * adjacency
+    return np.stack([np.ones_like(adjacency), ends, adjacency @ adjacency])
+
+
+def _logistic(x: Array, y: Array, ridge: float) -> Array:
+    """Maximum likelihood of a logistic regression without intercept, by Newton's method."""
+    remedy = "Fit fewer `statistics`, or pass a positive `ridge`."
+    scale = np.sqrt((x**2).mean(axis=0))
+    if not ridge and (not scale.all() or np.linalg.matrix_rank(x / scale) < len(scale)):
+        raise InputError(f"The statistics change alike at all pairs and cannot be told apart. {remedy}")
+    x = x / np.where(scale > 0, scale, 1.0)
+    penalty = ridge * np.eye(x.shape[1])
+    beta = np.zeros(x.shape[1])
+    for _ in range(100):
+        p = 0.5 * (1.0 + np.tanh(0.5 * (x @ beta)))
+        hessian = (x * (p * (1.0 - p))[:, None]).T @ x + penalty
+        try:
+            step = np.linalg.solve(hessian, x.T @ (y - p) - ridge * beta)
+        except np.linalg.LinAlgError:
+            break
+        length = float(np.abs(x @ step).max())
+        # Longer steps would leave the region in which Newton's method converges.
+        beta += step * min(1.0, 3.0 / max(length, 1e-300))
+        if np.abs(x @ beta).max() > 40.0:
+            break
+        if length < 1e-9:
+            return np.asarray(beta / np.where(scale > 0, scale, 1.0))
+    raise InputError(
+        f"The pseudo-likelihood has no maximum, because some coefficient tends to infinity. {remedy}"
+    )

@@ -1,0 +1,147 @@
+"""The Poisson process on a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from goodstein._frozen import Frozen
+from goodstein._typing import RNG, Array, ArrayLike
+from goodstein._validation import check_count
+from goodstein.domains import Domain
+from goodstein.errors import InputError, SamplingError
+from goodstein.families._checks import as_domain, as_points, as_positive
+from goodstein.patterns.data import as_patterns
+from goodstein.patterns.quadrature import quadrature
+
+FINE = 4096
+"""Nodes of the integral and of the search for the largest intensity."""
+
+MARGIN = 1.2
+"""How much larger than the largest value at the nodes an intensity may be."""
+
+
+class PoissonProcess(Frozen):
+    r"""A Poisson process: independent points, a Poisson number of them in every region.
+
+    .. math::
+
+        \rho(u \mid \varphi) = \lambda(u), \qquad
+        |\varphi \cap B| \sim \text{Poisson}\Bigl(\int_B \lambda\Bigr).
+
+    Parameters
+    ----------
+    intensity
+        λ: a positive number, the expected number of points per unit of area, or a function of points
+        (k, d) that returns (k,).
+    domain
+        The window, a bounded :class:`Box` or a :class:`Polygon`.
+    bound
+        An upper bound of the intensity, for drawing by thinning; None takes 1.2 times the largest of
+        its values at 4096 nodes. A larger value that is met on the way is an error.
+
+    References
+    ----------
+    Møller & Waagepetersen (2003), *Statistical Inference and Simulation for Spatial Point Processes*.
+
+    Examples
+    --------
+    >>> from goodstein.domains import Box
+    >>> from goodstein.families import PoissonProcess
+    >>> model = PoissonProcess(lambda u: 100 * u[:, 0], Box([0, 0], [1, 1]))
+    >>> model.mass
+    50.0
+    >>> [pattern.shape for pattern in model.sample(3, rng=1)]
+    [(50, 2), (41, 2), (58, 2)]
+    """
+
+    intensity: float | Callable[[Array], Any]
+    domain: Domain
+    bound: float | None
+
+    def __init__(
+        self, intensity: float | Callable[[Array], Any], domain: Domain, bound: float | None = None
+    ) -> None:
+        nodes, weights = quadrature(as_domain(domain), FINE if callable(intensity) else 2)
+        rate = intensity if callable(intensity) else as_positive("intensity", intensity)
+        limit = None if bound is None else as_positive("bound", bound)
+        self._set(intensity=rate, domain=domain, bound=limit)
+        values = self._values(nodes)
+        self._set(mass=float(weights @ values), _highest=float(values.max()))
+        if not self.mass > 0:
+            raise InputError("`intensity` is zero at all nodes in the window: there would be no points.")
+        if limit is not None and self._highest > limit:
+            raise InputError(f"`bound` is {limit:g}, but the intensity reaches {self._highest:g}.")
+
+    mass: float
+    """∫ λ over the window: the expected number of points."""
+    _highest: float
+
+    @classmethod
+    def fit(cls, patterns: Sequence[ArrayLike], domain: Domain) -> Self:
+        """Maximum likelihood for a constant intensity: points per area.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from goodstein.domains import Box
+        >>> from goodstein.families import PoissonProcess
+        >>> PoissonProcess.fit([np.full((3, 2), 0.5), np.full((1, 2), 0.5)], Box([0, 0], [1, 1]))
+        PoissonProcess(2, Box([0, 1]^2))
+        """
+        found = as_patterns(patterns, domain)
+        area = float(quadrature(domain, 2)[1].sum())
+        return cls(float(found.counts.mean()) / area, domain)
+
+    def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
+        """λ(u), whatever the pattern, (k,)."""
+        return self._values(as_points(u, self.domain.dim))
+
+    def sample(self, n: int, rng: RNG = None) -> list[Array]:
+        """Draw ``n`` independent patterns, each (k_i, d), by thinning a process of constant intensity."""
+        generator = np.random.default_rng(rng)
+        count = check_count(n, "n", 0)
+        if not callable(self.intensity):
+            counts = generator.poisson(self.mass, size=count)
+            points = self.domain.sample_uniform(int(counts.sum()), generator)
+            return np.split(points, np.cumsum(counts)[:-1]) if count else []
+        limit = self.bound if self.bound is not None else MARGIN * self._highest
+        area = float(quadrature(self.domain, 2)[1].sum())
+        counts = generator.poisson(limit * area, size=count)
+        points = self.domain.sample_uniform(int(counts.sum()), generator)
+        values = self._values(points)
+        if len(values) and values.max() > limit:
+            raise SamplingError(
+                f"The intensity reaches {values.max():g}, more than the bound {limit:g} that was taken for "
+                "drawing. Pass PoissonProcess(..., bound=...)."
+            )
+        keep = generator.uniform(size=len(points)) * limit < values
+        owner = np.repeat(np.arange(count), counts)[keep]
+        return np.split(points[keep], np.searchsorted(owner, np.arange(1, count))) if count else []
+
+    def _values(self, u: Array) -> Array:
+        """The intensity at points (k, d), checked, (k,)."""
+        if not callable(self.intensity):
+            return np.full(len(u), self.intensity)
+        values = np.asarray(self.intensity(u), dtype=np.float64)
+        if values.shape != (len(u),):
+            raise InputError(
+                f"`intensity` returned shape {values.shape} for {len(u)} points; it must return ({len(u)},)."
+            )
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        if wrong.size:
+            where = np.array2string(u[wrong[0]], precision=6)
+            raise InputError(
+                f"`intensity` is {values[wrong[0]]:g} at the point {where}; it must be finite and at least 0."
+            )
+        return values
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.intensity, self.domain, self.bound
+
+    def __repr__(self) -> str:
+        if callable(self.intensity):
+            return f"PoissonProcess({getattr(self.intensity, '__name__', 'intensity')}, {self.domain!r})"
+        return f"PoissonProcess({self.intensity:.6g}, {self.domain!r})"

@@ -1,0 +1,127 @@
+"""Graphs: simple, undirected, without weights."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein._typing import Array
+from goodstein._validation import _as_array
+from goodstein.errors import InputError
+
+FEWEST = 3
+"""Nodes that a graph needs, for a star or a triangle to exist."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A simple undirected graph.
+
+    Attributes
+    ----------
+    adjacency
+        Symmetric matrix of zeros and ones with zero diagonal, (N, N).
+    origin
+        The graph from which chains start that draw graphs like this one; see :func:`graph_ksd_test`.
+    seed
+        Seed of the pairs of nodes that the test looks at.
+    """
+
+    adjacency: Array
+    origin: Array | None = None
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.adjacency)
+
+    def pairs(self, count: int | None) -> npt.NDArray[np.intp]:
+        """All pairs of nodes i < j, or some that are drawn uniformly with replacement, (B, 2)."""
+        every = all_pairs(len(self))
+        if count is None:
+            return every
+        return every[np.random.default_rng(self.seed).integers(len(every), size=count)]
+
+    def describe(self) -> str:
+        """Numbers of nodes and edges."""
+        return f"one graph with {len(self)} nodes and {int(self.adjacency.sum()) // 2} edges"
+
+
+def all_pairs(nodes: int) -> npt.NDArray[np.intp]:
+    """The pairs i < j, (N(N − 1)/2, 2), the second running fastest."""
+    return np.stack(np.triu_indices(nodes, 1), axis=1)
+
+
+def as_graph(graph: Any, name: str = "graph") -> Graph:
+    """A graph of a user, checked: one of networkx, an adjacency matrix, or a sparse one.
+
+    Examples
+    --------
+    >>> from goodstein.graphs import as_graph
+    >>> as_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).describe()
+    'one graph with 3 nodes and 2 edges'
+    """
+    if isinstance(graph, Graph):
+        return graph
+    if callable(getattr(graph, "is_directed", None)) and hasattr(graph, "edges"):
+        matrix = _from_networkx(graph, name)
+    else:
+        matrix = _as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(
+            f"`{name}` must be a networkx graph or an adjacency matrix (N, N), got shape {matrix.shape}."
+        )
+    if len(matrix) < FEWEST:
+        raise InputError(f"`{name}` has {len(matrix)} nodes; a test needs at least {FEWEST}.")
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(
+            f"`{name}`: the adjacency matrix must hold zeros and ones, got dtype {matrix.dtype}."
+        )
+    _require_simple(matrix, name)
+    return Graph(matrix.astype(np.float64))
+
+
+def _require_simple(matrix: npt.NDArray[Any], name: str) -> None:
+    other = np.argwhere((matrix != 0) & (matrix != 1))
+    if len(other):
+        i, j = other[0]
+        raise InputError(
+            f"`{name}`: entry ({i}, {j}) of the adjacency matrix is {matrix[i, j]:g}; only zeros and ones "
+            "are allowed. Decide from which weight on there is an edge: (weights > 0).astype(int)."
+        )
+    loops = np.flatnonzero(matrix.diagonal())
+    if loops.size:
+        raise InputError(
+            f"`{name}` has {loops.size} self-loop{'s' if loops.size > 1 else ''}, the first at node "
+            f"{loops[0]}. Remove them: the models have none."
+        )
+    one_way = np.argwhere(matrix != matrix.T)
+    if len(one_way):
+        i, j = one_way[0]
+        raise InputError(
+            f"`{name}`: the adjacency matrix is not symmetric, entries ({i}, {j}) and ({j}, {i}) differ. "
+            "Directed graphs are not supported; np.maximum(a, a.T) forgets the directions."
+        )
+
+
+def _from_networkx(graph: Any, name: str) -> Array:
+    if graph.is_directed():
+        raise InputError(
+            f"`{name}` is directed; only undirected graphs are supported. graph.to_undirected() forgets the "
+            "directions."
+        )
+    if graph.is_multigraph():
+        raise InputError(
+            f"`{name}` is a multigraph; only simple graphs are supported. networkx.Graph(graph) merges "
+            "parallel edges."
+        )
+    index: dict[Hashable, int] = {node: i for i, node in enumerate(graph.nodes)}
+    matrix = np.zeros((len(index), len(index)))
+    for a, b in graph.edges:
+        if a == b:
+            raise InputError(f"`{name}` has a self-loop at node {a!r}. Remove it: the models have none.")
+        matrix[index[a], index[b]] = matrix[index[b], index[a]] = 1.0
+    return matrix

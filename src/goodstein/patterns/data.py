@@ -1,0 +1,127 @@
+"""Point patterns: several configurations of points in the same window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein._typing import Array
+from goodstein._validation import _as_array
+from goodstein.domains.base import Domain
+from goodstein.errors import DomainError, InputError, describe_rows
+
+
+class Patterns:
+    """Point patterns, one array (k_i, d) each; k_i may be zero.
+
+    Parameters
+    ----------
+    patterns
+        The arrays. Nothing is checked; :func:`as_patterns` does that for data of users.
+    dim
+        Number of coordinates.
+    """
+
+    def __init__(self, patterns: Iterable[Array], dim: int) -> None:
+        self._patterns = tuple(np.asarray(pattern, dtype=np.float64).reshape(-1, dim) for pattern in patterns)
+        self.dim = dim
+
+    def __len__(self) -> int:
+        return len(self._patterns)
+
+    def __getitem__(self, index: int) -> Array:
+        return self._patterns[index]
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter(self._patterns)
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.intp]:
+        """The number of points in each pattern, (m,)."""
+        return np.array([len(pattern) for pattern in self._patterns], dtype=np.intp)
+
+    @cached_property
+    def pooled(self) -> Array:
+        """All points, one pattern after the other, (Σk_i, d)."""
+        return np.concatenate(self._patterns) if self._patterns else np.empty((0, self.dim))
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.intp]:
+        """Where each pattern begins in :attr:`pooled`, and where the last one ends, (m + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.intp)
+
+    def total(self, values: Array) -> Array:
+        """Sums over the points of each pattern: (…, Σk_i) to (…, m)."""
+        sums = np.zeros((*values.shape[:-1], len(self)))
+        filled = np.flatnonzero(self.counts)
+        if filled.size:
+            sums[..., filled] = np.add.reduceat(values, self.starts[filled], axis=-1)
+        return sums
+
+    def describe(self) -> str:
+        """How many patterns and points there are."""
+        low, high = self.counts.min(), self.counts.max()
+        return f"{len(self)} point patterns with {low} to {high} points, {self.counts.sum()} in all"
+
+    def __repr__(self) -> str:
+        return f"<{self.describe()}>"
+
+
+def as_patterns(patterns: Any, domain: Domain) -> Patterns:
+    """Point patterns of a user, checked; nothing is altered or dropped."""
+    if isinstance(patterns, np.ndarray) and patterns.ndim in (1, 2) and patterns.dtype != object:
+        raise InputError(
+            f"`patterns` is one array of shape {patterns.shape}, but the test needs several independent "
+            "patterns: pass a list with one array of shape (k, d) for each."
+        )
+    try:
+        items = list(patterns)
+    except TypeError:
+        raise InputError(
+            f"`patterns` must be a sequence of arrays, one for each pattern, got {type(patterns).__name__}."
+        ) from None
+    if len(items) < 2:
+        raise InputError(
+            f"`patterns` holds {len(items)} pattern{'' if len(items) == 1 else 's'}; a test needs at least 2 "
+            "independent ones. Parts of one large pattern will do if they are far enough apart to be "
+            "independent."
+        )
+    result = Patterns([_as_pattern(item, i, domain) for i, item in enumerate(items)], domain.dim)
+    if not result.counts.any():
+        raise InputError(f"`patterns`: all {len(result)} patterns are empty. Check the data.")
+    return result
+
+
+def _as_pattern(item: Any, i: int, domain: Domain) -> Array:
+    name = f"`patterns`: pattern {i}"
+    try:
+        array = _as_array(item)
+    except InputError as error:
+        raise InputError(f"{name}: {str(error).removeprefix('`data`').lstrip(': ')}") from None
+    if array.size == 0:
+        return np.empty((0, domain.dim))
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    x = np.array(array, dtype=np.float64)
+    if x.ndim == 1 and domain.dim == 1:
+        x = x[:, None]
+    if x.ndim != 2 or x.shape[1] != domain.dim:
+        raise InputError(
+            f"{name} has shape {array.shape}, but {domain!r} needs (k, {domain.dim}): one row per point."
+        )
+    broken = np.asarray(~np.isfinite(x).all(axis=1))
+    if broken.any():
+        raise InputError(
+            f"{name}: {describe_rows(broken)} hold NaN or infinite values. Remove or correct them."
+        )
+    outside = np.asarray(~domain.contains(x))
+    if outside.any():
+        raise DomainError(
+            f"{name}: {describe_rows(outside)} lie outside {domain!r}. "
+            "Remove them or pass the right `domain`."
+        )
+    return x
