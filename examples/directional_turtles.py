@@ -48,12 +48,12 @@ def verdict(name: str, p: float) -> str:
     """One sentence on a p-value."""
     if p <= LEVEL:
         return (
-            f"The {name} are not von Mises distributed: samples that are would look as different only with "
-            f"probability {p:.3f}."
+            f"The {name} are not von Mises distributed (p = {p:.3f}): samples that are would seldom look as "
+            "different."
         )
     return (
-        f"The {name} hold no evidence against a von Mises distribution: samples that have one look as "
-        f"different with probability {p:.3f}."
+        f"The {name} hold no evidence against a von Mises distribution (p = {p:.3f}): samples that have one "
+        "often look as different."
     )
 
 

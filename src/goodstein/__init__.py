@@ -38,6 +38,31 @@ from goodstein.result import TestResult
 
 if TYPE_CHECKING:
     from goodstein import datasets, families
+    from goodstein.censored import Censored
+    from goodstein.comparisons.fssd import fssd_test
+    from goodstein.conditional import conditional_ksd_test
+    from goodstein.domains.chart import Chart
+    from goodstein.domains.circle import Circle, Torus
+    from goodstein.domains.lattice import Lattice
+    from goodstein.domains.sphere import Sphere
+    from goodstein.graphs import graph_ksd_test
+    from goodstein.kernels.categorical import CategoricalProduct
+    from goodstein.kernels.hamming import Hamming
+    from goodstein.models.conditional import ConditionalModel
+    from goodstein.models.latent import LatentModel
+    from goodstein.models.posterior import Posterior
+    from goodstein.models.survival import SurvivalModel
+    from goodstein.operators.conditional import Conditional
+    from goodstein.operators.coordinate import Coordinate
+    from goodstein.operators.difference import Difference
+    from goodstein.operators.latent import Latent
+    from goodstein.operators.martingale import Martingale
+    from goodstein.operators.proportional import ProportionalHazards
+    from goodstein.operators.second_order import SecondOrder
+    from goodstein.operators.stochastic import Stochastic
+    from goodstein.operators.survival import Survival
+    from goodstein.patterns import point_pattern_ksd_test
+    from goodstein.relative import relative_ksd_test
 
 __all__ = [
     "IMQ",
@@ -49,13 +74,26 @@ __all__ = [
     "Box",
     "BoxProduct",
     "CalibrationWarning",
+    "CategoricalProduct",
+    "Censored",
+    "Chart",
+    "Circle",
+    "Conditional",
+    "ConditionalModel",
+    "Coordinate",
+    "Difference",
     "DomainError",
     "Euclidean",
     "Gaussian",
     "GeometricMean",
+    "Hamming",
     "InputError",
     "Langevin",
+    "Latent",
+    "LatentModel",
+    "Lattice",
     "LogRatio",
+    "Martingale",
     "Matern52",
     "MatrixStandardised",
     "Median",
@@ -67,24 +105,37 @@ __all__ = [
     "ParametricBootstrap",
     "Polygon",
     "Polytope",
+    "Posterior",
     "ProductOfParts",
+    "ProportionalHazards",
     "RationalQuadratic",
     "SamplingError",
     "ScoreError",
+    "SecondOrder",
     "Simplex",
     "Spectral",
+    "Sphere",
     "Standardised",
     "SteinFeatures",
     "SteinIdentityError",
+    "Stochastic",
+    "Survival",
+    "SurvivalModel",
     "TestResult",
+    "Torus",
     "Whitened",
     "WildBootstrap",
     "__version__",
     "as_model",
     "audit",
+    "conditional_ksd_test",
     "datasets",
     "families",
+    "fssd_test",
+    "graph_ksd_test",
     "ksd_test",
+    "point_pattern_ksd_test",
+    "relative_ksd_test",
     "stein_matrix",
 ]
 

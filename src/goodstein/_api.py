@@ -37,17 +37,21 @@ def ksd_test(
     Parameters
     ----------
     data
-        Observations, (n, d) or a data frame; (n,) for one dimension.
+        Observations, (n, d) or a data frame; (n,) for one dimension. Right-censored durations are
+        :class:`Censored`, a ``scipy.stats.CensoredData`` or a structured array (event, time).
     model
-        A score function, or anything that :func:`as_model` takes.
+        A score function, or anything that :func:`as_model` takes; for durations a distribution on
+        the half-line, a fitted lifelines model or a :class:`SurvivalModel`.
     domain
         Where the model is a density; None takes the model's own, or R^d. A smaller domain than
         the model's own means the model truncated to it.
     operator
-        Stein operator; None takes :class:`Langevin` on R^d, :class:`LogRatio` on a simplex, and
-        :class:`Standardised` with the domain's auxiliary function elsewhere.
+        Stein operator; None takes :class:`Langevin` on R^d, :class:`LogRatio` on a simplex,
+        :class:`Martingale` for durations, :class:`Coordinate` on circles and tori,
+        :class:`SecondOrder` on spheres, :class:`Difference` on lattices, :class:`Latent` for latent
+        models, and :class:`Standardised` with the domain's auxiliary function on regions with an edge.
     kernel
-        None takes :class:`IMQ` with the median bandwidth.
+        None takes :class:`IMQ` with the median bandwidth, or what the operator prefers.
     null
         Null distribution: :class:`WildBootstrap`, :class:`Spectral`, :class:`MonteCarlo`, or, for
         a model fitted to the same data, :class:`ParametricBootstrap`.

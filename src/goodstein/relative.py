@@ -60,6 +60,11 @@ class RelativeResult(TestResult):
     whether the test is undefined.
     """
 
+    @property
+    def undefined(self) -> bool:
+        """Whether both models fit so well that they cannot be compared; there is no p-value then."""
+        return bool(self.details["undefined"])
+
     _statistic_name = "KSD²_P − KSD²_Q, U-statistics"
 
     def _verdict(self) -> str:
@@ -311,7 +316,7 @@ def _result(p: Problem, q: Problem, found: _Found, report: AuditReport, notes: l
     from statistics import NormalDist
 
     difference, deviation = found.u_p - found.u_q, math.sqrt(found.variance)
-    undefined = found.undefined
+    undefined = bool(found.undefined)
     if undefined:
         notes.append(
             "The difference and its variance are no larger than they would be if both models fitted the data "

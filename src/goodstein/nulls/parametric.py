@@ -88,7 +88,8 @@ class ParametricBootstrap:
         return refitted
 
     def __repr__(self) -> str:
-        name = getattr(self.fit, "__qualname__", repr(self.fit))
+        fit = getattr(self.fit, "func", self.fit)  # of a functools.partial
+        name = getattr(fit, "__qualname__", repr(fit))
         return f"ParametricBootstrap({name}, n_resamples={self.n_resamples})"
 
 

@@ -1,0 +1,63 @@
+"""What the documents show runs, and says what they say."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import goodstein as gs
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def own_operator():
+    """The names that docs/your_own_operator.md defines."""
+    text = (ROOT / "docs" / "your_own_operator.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 2
+    lines = [line for line in blocks[0].splitlines() if line.strip()]
+    assert len(lines) <= 32, "the worked example is meant to be short"
+    module = types.ModuleType("your_own_operator")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, module.__name__, module)  # dataclasses look up their module
+        for block in blocks:
+            exec(compile(block, "your_own_operator.md", "exec"), vars(module))
+        yield vars(module)
+
+
+def test_the_operator_of_the_guide_finds_what_the_default_test_misses(own_operator):
+    assert own_operator["sliced"].pvalue <= 0.01 < 0.05 < own_operator["everywhere"].pvalue
+
+
+def test_the_operator_of_the_guide_is_the_sum_of_tests_on_the_line(own_operator):
+    rng = np.random.default_rng(3)
+    x, directions = rng.normal(size=(25, 3)), np.linalg.qr(rng.normal(size=(3, 3)))[0][:2]
+    model, kernel = gs.families.Normal(np.zeros(3)), gs.IMQ(1.2)
+    operator = own_operator["Sliced"](tuple(map(tuple, directions)))
+    # Along a unit vector a standard normal vector is standard normal.
+    expected = sum(gs.stein_matrix(x @ r, gs.families.Normal(), kernel=kernel) for r in directions)
+    np.testing.assert_allclose(
+        gs.stein_matrix(x, model, operator=operator, kernel=kernel), expected, atol=1e-12
+    )
+
+
+def test_the_operator_of_the_guide_is_valid(own_operator):
+    report = gs.audit(own_operator["model"], operator=own_operator["along"], rng=1)
+    assert report.valid
+    assert any("simulation" in check.name and check.status == "pass" for check in report.checks)
+
+
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_project_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
