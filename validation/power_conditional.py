@@ -170,7 +170,8 @@ def scenarios() -> list[Scenario]:
     )
     known = (
         "Null: y | x ~ N(2x, 1), x uniform on (−2, 2), both known. The published kernels are Gaussian with "
-        "the median distances of x and of y; ours have half of them."
+        "the median distances of x and of y; ours have half of them, a choice that was made in settings like "
+        "these and is favoured by them."
     )
     return [
         Scenario(
