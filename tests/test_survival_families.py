@@ -258,7 +258,7 @@ def test_log_normal_tails():
         (Gamma(0.5, 2.0), lambda t: np.sqrt(t / 2) / math.gamma(1.5)),
         (Gompertz(0.5, 2.0), lambda t: 0.5 * t),
     ],
-    ids=repr,
+    ids=["Weibull", "LogLogistic", "Gamma", "Gompertz"],
 )
 def test_tiny_cumulative_hazards_keep_their_digits(family, leading):
     t = np.array([1e-60, 1e-40])
