@@ -188,6 +188,7 @@ def test_the_same_fit_gives_the_same_test():
     assert a.pvalue == pytest.approx(b.pvalue, abs=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:.*L-BFGS-B:DeprecationWarning")  # lifelines and newer scipy
 def test_the_parametric_bootstrap_refits_with_lifelines():
     null = gs.ParametricBootstrap(weibull, 19)
     result = gs.ksd_test(data(80), weibull(data(80)), null=null, rng=1)

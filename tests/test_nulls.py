@@ -6,6 +6,7 @@ Size tests count rejections of true models over fixed seeds; the bounds hold wit
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -553,3 +554,17 @@ def test_a_method_prints_its_settings_and_is_frozen(name):
 def test_defaults_are_those_of_the_contract():
     assert gs.WildBootstrap() == gs.WildBootstrap(n_resamples=999, signs="orthogonal", flip=0.5)
     assert gs.MonteCarlo(99).n_resamples == 99
+
+
+def test_deprecations_in_a_fit_are_no_notes_of_the_result():
+    def fit(x):
+        warnings.warn("old style", DeprecationWarning, stacklevel=1)
+        warnings.warn("the fit is poor", RuntimeWarning, stacklevel=1)
+        return FAMILY.Normal.fit(x)
+
+    null = gs.ParametricBootstrap(fit, 19)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = gs.ksd_test(X, FAMILY.Normal.fit(X), null=null, workers=1, rng=1)
+    assert result.notes == ("the fit is poor",)
+    assert {w.category for w in caught} == {DeprecationWarning, RuntimeWarning}

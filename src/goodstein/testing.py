@@ -19,6 +19,10 @@ from goodstein.problem import Problem
 from goodstein.result import TestResult
 
 
+DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning, ImportWarning)
+"""Warnings that are no business of a result."""
+
+
 def draw_seeds(generator: np.random.Generator) -> tuple[int, int, int]:
     """Seeds of the audit's probes, of the null distribution and of the operator, in this order.
 
@@ -66,7 +70,12 @@ def run_test(
         warnings.simplefilter("always")
         _warn_if_fitted(problem, null)
         calibration = null.calibrate(problem, workers=workers, rng=null_rng)
-    for message in dict.fromkeys((str(w.message), w.category) for w in caught):
+    # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
+    for w in caught:
+        if issubclass(w.category, DEVELOPERS):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    told = [w for w in caught if not issubclass(w.category, DEVELOPERS)]
+    for message in dict.fromkeys((str(w.message), w.category) for w in told):
         warnings.warn(*message, stacklevel=3)
         notes.append(message[0])
     return TestResult(

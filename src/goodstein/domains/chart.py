@@ -61,7 +61,7 @@ class Chart(Frozen, Domain):
     ...     return [np.cos(u[0]), np.sin(u[0]) * np.cos(u[1]), np.sin(u[0]) * np.sin(u[1])]
     >>> box = gs.Box([0, 0], [np.pi, 2 * np.pi])
     >>> chart = gs.Chart(2, metric, embedding=embedding, coordinates=box, periodic=[1])
-    >>> chart.log_volume_gradient(np.array([[np.pi / 4, 0.0]])).round(8)
+    >>> chart.log_volume_gradient(np.array([[np.pi / 4, 0.0]])).round(8) + 0.0
     array([[1., 0.]])
     """
 

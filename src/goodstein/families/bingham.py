@@ -79,7 +79,7 @@ class Bingham(Family):
         --------
         >>> from goodstein.families import Bingham
         >>> fitted = Bingham.fit(Bingham([[2, 0, 0], [0, -1, 0], [0, 0, -1]]).sample(100_000, rng=0))
-        >>> abs(fitted.A.diagonal() - [2, -1, -1]).max() < 0.1
+        >>> bool(abs(fitted.A.diagonal() - [2, -1, -1]).max() < 0.1)
         True
         """
         points = as_directions(x)

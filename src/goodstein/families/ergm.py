@@ -65,7 +65,7 @@ class ERGM(Family):
     >>> model
     ERGM(3, edges=-1, triangles=0.5)
     >>> path = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
-    >>> model.log_odds(path)[1, 2]
+    >>> float(model.log_odds(path)[1, 2])
     -0.5
     >>> model.statistics(path)
     array([2., 1., 0.])
