@@ -18,7 +18,6 @@ from goodstein.operators import Operator
 from goodstein.problem import Problem
 from goodstein.result import TestResult
 
-
 DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning, ImportWarning)
 """Warnings that are no business of a result."""
 
