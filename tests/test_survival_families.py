@@ -477,7 +477,12 @@ def test_censored_durations_can_be_tested(family):
 
 def test_censored_durations_of_another_law_are_rejected():
     data = censored_sample(Weibull(1.0, 2.5))
-    assert gs.ksd_test(data, Exponential.fit(data), rng=1).pvalue < 0.01
+    fitted = Exponential.fit(data)
+    with pytest.warns(gs.CalibrationWarning, match=r"fitted to these very data.*ParametricBootstrap\(fit\)"):
+        assert gs.ksd_test(data, fitted, rng=1).pvalue < 0.01
+    # The same law, not fitted to them, and other data: nothing to warn of.
+    assert gs.ksd_test(data, Exponential(fitted.scale), rng=1).pvalue < 0.01
+    gs.ksd_test(censored_sample(Weibull(1.0, 2.5), 40), fitted, rng=1)
 
 
 def test_a_jumping_hazard_can_be_tested_by_martingales_only():

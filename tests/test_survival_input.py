@@ -265,13 +265,14 @@ def test_an_underflow_is_no_end_of_the_support(call):
 
 def test_nothing_to_see_for_proportional_hazards(call):
     data = gs.Censored([1.0, 2.0, 3.0], [0, 0, 0])
-    refused(
-        call,
-        data,
-        EXPON,
-        operator=gs.ProportionalHazards(),
-        match="none of the 3 durations is an event before",
-    )
+    with pytest.warns(gs.CalibrationWarning, match="All 3 durations are censored"):
+        refused(
+            call,
+            data,
+            EXPON,
+            operator=gs.ProportionalHazards(),
+            match="none of the 3 durations is an event before",
+        )
     zeros = gs.Censored([0.0] * 20 + [1.0], np.arange(21) == 20)
     refused(
         call,
@@ -283,9 +284,11 @@ def test_nothing_to_see_for_proportional_hazards(call):
 
 
 @pytest.mark.parametrize("operator", [gs.Martingale(), gs.Martingale(None), gs.Survival()], ids=repr)
-def test_data_without_events_are_tested_with_a_note(operator):
+def test_data_without_events_are_tested_with_a_warning(operator):
     data = gs.Censored(np.linspace(0.1, 9.0, 30), np.zeros(30, bool))
-    result = gs.ksd_test(data, EXPON, operator=operator, rng=1)
+    with pytest.warns(gs.CalibrationWarning, match="All 30 durations are censored") as caught:
+        result = gs.ksd_test(data, EXPON, operator=operator, rng=1)
+    assert [w.filename for w in caught] == [__file__]
     assert result.notes[0].startswith("All 30 durations are censored")
     assert result.pvalue < 0.01
 

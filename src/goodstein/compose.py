@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from goodstein._validation import as_data
 from goodstein.censored import as_censored, is_censored
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
-from goodstein.errors import InputError
+from goodstein.errors import CalibrationWarning, InputError
 from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
 from goodstein.models import as_model
@@ -100,6 +101,12 @@ def _compose_survival(
     durations = as_censored(data, chosen)
     if len(durations) < 2:
         raise InputError("`data` has 1 duration; a test needs at least 2.")
+    if not durations.event_observed.any():
+        warnings.warn(
+            f"All {len(durations)} durations are censored: the test sees only that no event came.",
+            CalibrationWarning,
+            stacklevel=4,
+        )
     survival = as_survival_model(model)
     null_model = getattr(chosen, "null_model", None)
     if null_model is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,6 +36,13 @@ class Lifetimes(Family):
     """
 
     domain: Box
+    fitted_to: Array | None = None
+    """Durations that the parameters were fitted to, which is no part of the value; None where unknown."""
+
+    def _remember(self, durations: Array) -> Self:
+        """The same, fitted to these durations; for :meth:`fit` only."""
+        self._set(fitted_to=durations.copy())
+        return self
 
     @property
     def hazard_at_zero(self) -> float:

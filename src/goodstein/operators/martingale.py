@@ -53,8 +53,8 @@ class Martingale:
     The model's parameters must be fixed beforehand. For fitted ones use
     :class:`ParametricBootstrap`, which draws censoring times from their Kaplan–Meier estimate;
     other null distributions make the p-value conservative. A warning says so where the model
-    remembers what it was fitted to, as those of lifelines do; families and distributions of SciPy do
-    not, and nothing is said. :class:`MonteCarlo` simulates censoring in the same way, so with censored
+    remembers what it was fitted to, as families and the fitters of lifelines do; distributions of SciPy
+    do not, and nothing is said. :class:`MonteCarlo` simulates censoring in the same way, so with censored
     data it is exact only up to that estimate.
 
     References
