@@ -22,6 +22,9 @@ from goodstein.kernels import IMQ, CategoricalProduct, Gaussian, Hamming, Matern
 from goodstein.operators.difference import Difference
 from goodstein.operators.difference_form import GramForm, ProductForm, RadialForm
 
+# Tests of what is computed do not mind that some states of their models are rare.
+pytestmark = pytest.mark.filterwarnings("ignore:(For|About) [0-9]+%")
+
 RNG = np.random.default_rng(20_180_706)
 SHAPES = [(2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (4, 3)]
 SHAPE_IDS = [f"L{levels}-d{d}" for levels, d in SHAPES]
@@ -365,6 +368,34 @@ def test_rare_states_break_the_unbounded_operator_and_not_the_bounded_one():
         for k, x in enumerate(samples[:60])
     ]
     assert np.mean(np.array(exact) <= 0.05) <= 0.15
+
+
+@pytest.mark.filterwarnings("default:About")
+def test_a_bound_does_not_help_where_most_neighbours_are_rare():
+    """Of 100 items with a prevalence of .5 % there is often none that has it, and nothing to balance."""
+    table = gs.families.CategoricalTable([0.995, 0.005])
+    null, rejected = gs.WildBootstrap(99), 0
+    for seed in range(40):
+        x = table.sample(100, rng=seed)
+        with pytest.warns(gs.CalibrationWarning, match=r"About \d+% of the statistic's variance.*MonteCarlo"):
+            rejected += gs.ksd_test(x, table, null=null, workers=1, rng=1).pvalue <= 0.05
+    assert rejected > 15  # of 40
+    assert gs.ksd_test(x, table, null=gs.MonteCarlo(19), rng=1).notes == ()
+
+
+def test_a_bound_is_not_doubted_where_it_helps():
+    counts = gs.families.CategoricalTable(stats.poisson(0.6).pmf(np.arange(6)))
+    spins = gs.families.Ising(0.1 * (np.ones((6, 6)) - np.eye(6)))
+    three = gs.families.CategoricalTable([0.3, 0.3, 0.4])
+    score_only = gs.Model(score=three.score, domain=three.domain)
+    for model, sampler in ((counts, counts), (spins, spins), (score_only, three)):
+        assert gs.ksd_test(sampler.sample(100, rng=1), model, rng=1).notes == ()
+
+
+def test_a_score_that_is_no_difference_score_is_found_out():
+    x = np.random.default_rng(0).integers(0, 2, (80, 3))
+    with pytest.raises(gs.SteinIdentityError, match=r"no difference score.*multiply to .* not to one"):
+        gs.ksd_test(x, lambda x: -x, domain=gs.Lattice(2, 3), rng=1)
 
 
 def test_rare_states_are_not_announced_where_there_are_none():

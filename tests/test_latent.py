@@ -22,6 +22,9 @@ from cases import double_precision
 from goodstein.compose import compose
 from goodstein.operators.estimated import Estimated
 
+# Tests of what is computed do not mind that some states of their models are rare.
+pytestmark = pytest.mark.filterwarnings("ignore:(For|About) [0-9]+%")
+
 FAMILY = gs.families
 PCA = FAMILY.ProbabilisticPCA([[1.0, 0.2], [-0.5, 0.8], [0.3, 1.5]], variance=0.4, mean=[1.0, 0.0, -2.0])
 MIXTURE = FAMILY.GaussianMixture([0.3, 0.7], [[-1.0, 0.0], [1.0, 0.5]], [[[1.0, 0.3], [0.3, 0.5]], np.eye(2)])

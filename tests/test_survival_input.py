@@ -13,6 +13,9 @@ import scipy.stats
 import goodstein as gs
 from test_bad_input import CALLS, refused
 
+# Samples as small as those of most tests here are too small for the bootstrap, which a warning says.
+pytestmark = pytest.mark.filterwarnings("ignore:In the time watched")
+
 EXPON = scipy.stats.expon()
 DATA = gs.Censored([0.2, 0.5, 0.9, 1.1, 2.4], [1, 1, 0, 1, 0])
 
@@ -398,3 +401,70 @@ def test_the_audit_needs_no_data(operator):
 def test_the_audit_finds_a_sampler_of_another_law():
     wrong = model(sample=lambda n, rng: rng.exponential(1.4, size=n))
     assert not gs.audit(wrong, rng=1).valid
+
+
+# --- few events ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("default:In the time watched")
+@pytest.mark.parametrize("operator", [gs.Martingale(), gs.Martingale(None), gs.Survival()], ids=repr)
+def test_few_expected_events_are_warned_of_unless_the_null_is_simulated(operator):
+    """Watched for a hundredth of a mean life: two events are expected, and whoever sees none looks odd."""
+    t = np.random.default_rng(5).uniform(0.0, 0.02, 200)
+    data = gs.Censored(t, np.arange(200) < 2)
+    with pytest.warns(gs.CalibrationWarning, match=r"expects 2(\.\d)? events only.*MonteCarlo\(\)"):
+        result = gs.ksd_test(data, EXPON, operator=operator, rng=1)
+    assert any("far too often" in note for note in result.notes)
+    assert gs.ksd_test(data, EXPON, operator=operator, null=gs.MonteCarlo(19), rng=1).notes == ()
+
+
+def test_few_events_break_the_bootstrap_and_not_the_simulation():
+    rejected = {"wild": 0, "simulated": 0}
+    nulls = {"wild": gs.WildBootstrap(99), "simulated": gs.MonteCarlo(19)}
+    for seed in range(60):
+        rng = np.random.default_rng([17, seed])
+        life, watched = rng.exponential(size=40), np.full(40, 0.05)  # two events are expected
+        data = gs.Censored(np.minimum(life, watched), life <= watched)
+        if data.event_observed.any():
+            for name, null in nulls.items():
+                rejected[name] += gs.ksd_test(data, EXPON, null=null, workers=1, rng=seed).pvalue <= 0.05
+        else:
+            rejected["wild"] += 1  # all features are alike: the smallest p-value there is
+    assert rejected["wild"] >= 8  # of 60, at the level 5 %
+    assert rejected["simulated"] <= 9
+
+
+def test_enough_expected_events_are_no_reason_to_warn():
+    rng = np.random.default_rng(3)
+    data = gs.Censored(rng.exponential(size=40))
+    assert gs.ksd_test(data, EXPON, rng=1).notes == ()
+
+
+@pytest.mark.parametrize("transform", ["cdf", "hazard", None])
+def test_events_that_the_model_makes_impossible_are_refused(call, transform):
+    family = gs.families.PiecewiseExponential([0.5, 1.0], [1.0, 0.0, 1.0])
+    data = gs.Censored([0.2, 0.7, 1.4, 0.8], [1, 1, 1, 0])
+    refused(
+        call,
+        data,
+        family,
+        operator=gs.Martingale(transform),
+        match=r"hazard of PiecewiseExponential.* is zero at 1 of 4 rows \(row 1\), the first at t = 0\.7",
+        **({"audit": False} if call is gs.ksd_test else {}),
+    )
+
+
+def test_series_that_are_not_aligned_are_refused():
+    times, events = pd.Series([1.0, 2.0, 3.0]), pd.Series([1, 0, 1])
+    assert len(gs.Censored(times, events)) == 3
+    with pytest.raises(gs.InputError, match=r"different indexes.*\.to_numpy\(\)"):
+        gs.Censored(times.iloc[::-1], events)
+    assert len(gs.Censored(times.iloc[::-1].to_numpy(), events.to_numpy())) == 3
+
+
+def test_models_with_scales_of_their_own_cannot_be_compared_on_them():
+    data = gs.Censored(np.random.default_rng(1).exponential(size=40))
+    models = gs.families.Exponential(1.0), gs.families.Weibull(1.0, 1.2)
+    with pytest.raises(gs.InputError, match=r"by its own distribution.*Martingale\(transform=None\)"):
+        gs.relative_ksd_test(data, *models, rng=1)
+    assert gs.relative_ksd_test(data, *models, operator=gs.Martingale(None), rng=1).n == 40

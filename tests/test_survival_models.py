@@ -17,6 +17,9 @@ import goodstein as gs
 from goodstein.models.survival import as_survival_model
 from test_survival import DATA, GAUSSIAN, LINEAR, censored, linear_cumulative, linear_hazard
 
+# Samples as small as those of most tests here are too small for the bootstrap, which a warning says.
+pytestmark = pytest.mark.filterwarnings("ignore:In the time watched")
+
 # --- models ----------------------------------------------------------------------------------------------
 
 TIMES = np.array([1e-3, 0.2, 1.0, 2.7, 6.0])

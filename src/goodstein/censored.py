@@ -57,6 +57,14 @@ class Censored(Frozen):
     _source: str
 
     def __init__(self, durations: ArrayLike, event_observed: ArrayLike | None = None) -> None:
+        index: Any = getattr(durations, "index", None)
+        other: Any = getattr(event_observed, "index", None)
+        if hasattr(index, "equals") and hasattr(other, "equals") and not index.equals(other):
+            raise InputError(
+                "`durations` and `event_observed` are Series with different indexes, so it is not clear "
+                "which values belong together. Align them, or pass .to_numpy() of both to pair them by "
+                "position."
+            )
         t = _as_durations(durations)
         events = np.ones(len(t), bool) if event_observed is None else _as_events(event_observed)
         if len(t) != len(events):

@@ -103,7 +103,8 @@ def _compose_survival(
         raise InputError("`data` has 1 duration; a test needs at least 2.")
     if not durations.event_observed.any():
         warnings.warn(
-            f"All {len(durations)} durations are censored: the test sees only that no event came.",
+            f"All {len(durations)} durations are censored: the test sees only that no event came. Where the "
+            "model expects few events its p-value is not valid, unless null=MonteCarlo().",
             CalibrationWarning,
             stacklevel=4,
         )

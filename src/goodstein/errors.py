@@ -22,6 +22,10 @@ class ScoreError(InputError):
     """A score, log density or auxiliary function cannot be evaluated or differentiated as needed."""
 
 
+class BandwidthError(InputError):
+    """A rule can take no bandwidth from the data, because all points are the same."""
+
+
 class SteinIdentityError(ValueError):
     """Stein's identity does not hold, so the test would not keep its level."""
 

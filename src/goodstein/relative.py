@@ -279,6 +279,11 @@ def _pair(operator: Any) -> tuple[Operator | None, Operator | None]:
 def _same_kernel(p: Problem, q: Problem) -> Problem:
     """Q with the kernel of P, bandwidth included; both must look at the data in the same way."""
     if not np.array_equal(p.features.points, q.features.points):
+        if getattr(p.operator, "takes_censored", False):
+            raise InputError(
+                "Each model transforms the durations by its own distribution, so no kernel serves both. Pass "
+                "operator=Martingale(transform=None), or Survival()."
+            )
         raise InputError(
             f"{p.operator!r} and {q.operator!r} look at the data in different coordinates, so no kernel "
             "serves both. Pass the same `operator` for both models."

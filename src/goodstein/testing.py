@@ -14,6 +14,7 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import CalibrationWarning, InputError, SteinIdentityError
 from goodstein.nulls import Null
+from goodstein.nulls.base import Calibration
 from goodstein.operators import Operator
 from goodstein.problem import Problem
 from goodstein.result import TestResult
@@ -64,19 +65,15 @@ def run_test(
             raise SteinIdentityError(_refusal(report))
         reasons = " ".join(report.messages("fail"))
         notes.append(f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
-    notes += report.messages("warn")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        _warn_if_fitted(problem, null)
-        calibration = null.calibrate(problem, workers=workers, rng=null_rng)
-    # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
-    for w in caught:
-        if issubclass(w.category, DEVELOPERS):
-            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    told = [w for w in caught if not issubclass(w.category, DEVELOPERS)]
-    for message in dict.fromkeys((str(w.message), w.category) for w in told):
-        warnings.warn(*message, stacklevel=3)
-        notes.append(message[0])
+    simulated = getattr(null, "simulates", False)
+    for check in report.checks:
+        if check.status != "warn" or (check.asymptotic and simulated):
+            continue
+        notes.append(check.message)
+        if check.asymptotic:
+            warnings.warn(check.message, CalibrationWarning, stacklevel=3)
+    calibration, told = calibrated(problem, null, workers, null_rng, stacklevel=4)
+    notes += told
     return TestResult(
         statistic=calibration.statistic,
         v_statistic=_v_statistic(problem, calibration.statistic),
@@ -94,6 +91,30 @@ def run_test(
         title=title,
         details=details or {},
     )
+
+
+def calibrated(
+    problem: Problem, null: Null, workers: Workers, rng: np.random.Generator, *, stacklevel: int
+) -> tuple[Calibration, list[str]]:
+    """The null distribution, and all warnings on the way to it, which belong to the result as notes.
+
+    Each is also given once, `stacklevel` frames up: 3 where the function that the user calls calls this
+    one.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _warn_if_fitted(problem, null)
+        calibration = null.calibrate(problem, workers=workers, rng=rng)
+    # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
+    for w in caught:
+        if issubclass(w.category, DEVELOPERS):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    told = [w for w in caught if not issubclass(w.category, DEVELOPERS)]
+    notes = []
+    for message in dict.fromkeys((str(w.message), w.category) for w in told):
+        warnings.warn(*message, stacklevel=stacklevel)
+        notes.append(message[0])
+    return calibration, notes
 
 
 def _warn_if_fitted(problem: Problem, null: Null) -> None:

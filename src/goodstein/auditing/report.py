@@ -10,11 +10,16 @@ Status: TypeAlias = Literal["pass", "warn", "fail", "skip"]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: its name, its outcome, and what was found."""
+    """One thing that was looked at: its name, its outcome, and what was found.
+
+    With ``asymptotic`` a warning concerns null distributions that hold for large samples only, and
+    not those that simulate the model.
+    """
 
     name: str
     status: Status
     message: str
+    asymptotic: bool = False
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Lattice(Frozen, Domain):
             raise DomainError(self._outside("data", x, known))
 
     def default_operator(self) -> Difference:
-        """:class:`goodstein.Difference` with bound 10, so that rare states do no harm."""
+        """:class:`goodstein.Difference` with bound 10, so that a few rare states do no harm."""
         from goodstein.operators.difference import Difference
 
         return Difference(bound=10.0)

@@ -27,7 +27,12 @@ def as_direction(name: str, value: ArrayLike) -> Array:
         raise InputError(f"`{name}`: expected a vector of at least 2 coordinates, got shape {vector.shape}.")
     norm = float(np.linalg.norm(vector))
     if abs(norm - 1.0) > 1e-8:
-        remedy = "It has no direction." if norm == 0 else "Divide it by its norm if that is meant."
+        remedy = (
+            "It has no direction."
+            if norm == 0
+            else f"Divide it by its norm, in double precision, if that is meant: {name} = "
+            f"np.asarray({name}, dtype=float); {name} = {name} / np.linalg.norm({name})."
+        )
         raise InputError(f"`{name}`: expected a unit vector, got one of norm {norm:.10g}. {remedy}")
     return vector
 

@@ -39,9 +39,11 @@ class Lifetimes(Family):
     fitted_to: Array | None = None
     """Durations that the parameters were fitted to, which is no part of the value; None where unknown."""
 
-    def _remember(self, durations: Array) -> Self:
+    def _remember(self, data: Any) -> Self:
         """The same, fitted to these durations; for :meth:`fit` only."""
-        self._set(fitted_to=durations.copy())
+        from goodstein.censored import as_censored
+
+        self._set(fitted_to=as_censored(data, _Named("fit")).durations.copy())
         return self
 
     @property

@@ -101,7 +101,7 @@ class ERGM(Family):
         graph
             As in :func:`graph_ksd_test`.
         statistics
-            Which coefficients are fitted; the others are zero.
+            Which coefficients are fitted, one name or several; the others are zero.
         ridge
             Weight of the penalty ½ Σ_k β_k² Σ_s δ_sk² / B, with δ the changes at the B pairs. Any positive
             value makes the maximum exist: without it, a graph without triangles, say, has none, because
@@ -116,17 +116,17 @@ class ERGM(Family):
         >>> ERGM.fit(ring + ring.T, ["edges"])
         ERGM(5, edges=0)
         """
-        unknown = [name for name in statistics if name not in STATISTICS]
-        if unknown or not statistics:
+        names = (statistics,) if isinstance(statistics, str) else tuple(statistics)
+        if not names or any(name not in STATISTICS for name in names):
             raise InputError(f"`statistics` must be some of {', '.join(STATISTICS)}, got {statistics!r}.")
         adjacency = as_graph(graph).adjacency
         i, j = all_pairs(len(adjacency)).T
-        columns = [STATISTICS.index(name) for name in statistics]
+        columns = [STATISTICS.index(name) for name in names]
         change = _changes(adjacency)[:, i, j][columns].T
         if not (np.isfinite(ridge) and ridge >= 0):
             raise InputError(f"`ridge` must be a number that is not negative, got {ridge!r}.")
         coefficients = _logistic(change, adjacency[i, j], float(ridge))
-        return cls(len(adjacency), **dict(zip(statistics, coefficients.tolist(), strict=True)))
+        return cls(len(adjacency), **dict(zip(names, coefficients.tolist(), strict=True)))
 
     @property
     def coefficients(self) -> Array:

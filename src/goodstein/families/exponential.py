@@ -64,7 +64,7 @@ class Exponential(Lifetimes):
         t, event = durations_and_events(data, "Exponential", positive=False)
         if not t.any():
             raise InputError("`data`: all durations are 0, so Exponential has no scale to fit.")
-        return cls(float(t.sum() / event.sum()))._remember(t)
+        return cls(float(t.sum() / event.sum()))._remember(data)
 
     def _log_hazard(self, t: Array) -> Array:
         return np.full_like(t, -math.log(self.scale))

@@ -89,7 +89,7 @@ class Gamma(Lifetimes):
         require_shape(t, event, "Gamma")
         unit = float(t.sum() / event.sum())
         log_shape, log_scale = maximise(_objective(t / unit, event), [0.0, 0.0], "Gamma")
-        return cls(math.exp(log_shape), unit * math.exp(log_scale))._remember(t)
+        return cls(math.exp(log_shape), unit * math.exp(log_scale))._remember(data)
 
     def _log_hazard(self, t: Array) -> Array:
         x = t / self.scale

@@ -103,7 +103,7 @@ class Gompertz(Lifetimes):
                 "`data`: the fitted Gompertz hazard at time 0 underflows, because all events come late and "
                 "close together. Measure time from a later origin."
             )
-        return cls(rate / latest, growth / latest)._remember(t)
+        return cls(rate / latest, growth / latest)._remember(data)
 
     def _log_hazard(self, t: Array) -> Array:
         return math.log(self.rate) + self.growth * t

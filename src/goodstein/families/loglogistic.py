@@ -95,7 +95,7 @@ class LogLogistic(Lifetimes):
             return value, np.array([-slope.sum() * shape, slope @ w + 1])
 
         location, log_shape = maximise(objective, [0.0, 0.5], "LogLogistic")
-        return cls(math.exp(center + spread * location), math.exp(log_shape) / spread)._remember(t)
+        return cls(math.exp(center + spread * location), math.exp(log_shape) / spread)._remember(data)
 
     def _log_power(self, t: Array) -> Array:
         """log u."""

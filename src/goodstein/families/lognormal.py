@@ -86,7 +86,7 @@ class LogNormal(Lifetimes):
         logs = np.log(t)
         center, spread = float(logs.mean()), float(logs.std())
         if event.all():
-            return cls(center, spread)._remember(t)
+            return cls(center, spread)._remember(data)
         y = (logs - center) / spread
         events = float(event.sum())
 
@@ -99,7 +99,7 @@ class LogNormal(Lifetimes):
             return value, np.array([-slope.sum() * math.exp(-log_sigma), -slope @ z - 1])
 
         mu, log_sigma = maximise(objective, [0.0, 0.0], "LogNormal")
-        return cls(center + spread * mu, spread * math.exp(log_sigma))._remember(t)
+        return cls(center + spread * mu, spread * math.exp(log_sigma))._remember(data)
 
     def _z(self, t: Array) -> Array:
         return np.asarray((np.log(t) - self.mu) / self.sigma)

@@ -98,7 +98,7 @@ class PiecewiseExponential(Lifetimes):
                 f"`data`: there are no events {last} so the last hazard would be 0. "
                 "Choose earlier breakpoints."
             )
-        return cls(ends, events / exposure)._remember(t)
+        return cls(ends, events / exposure)._remember(data)
 
     @classmethod
     def fitter(cls, breakpoints: ArrayLike) -> PiecewiseFit:

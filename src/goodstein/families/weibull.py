@@ -93,7 +93,7 @@ class Weibull(Lifetimes):
         shape = increasing_root(slope)
         with np.errstate(under="ignore"):
             total = float(np.exp(shape * logs).sum())
-        return cls(latest * (total / float(event.sum())) ** (1 / shape), shape)._remember(t)
+        return cls(latest * (total / float(event.sum())) ** (1 / shape), shape)._remember(data)
 
     def _log_hazard(self, t: Array) -> Array:
         return math.log(self.shape / self.scale) + times_log(self.shape - 1, np.log(t / self.scale))

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 
 from goodstein._typing import Array
-from goodstein.errors import InputError
+from goodstein.errors import BandwidthError, InputError
 from goodstein.slices import cut
 
 MAX_POINTS = 1000
@@ -65,7 +65,7 @@ class Median:
         if median == 0:
             positive = np.sqrt(squared[squared > 0])
             if not positive.size:
-                raise InputError(
+                raise BandwidthError(
                     f"`data`: all {n} points are equal, so no bandwidth can be taken from them. "
                     "Check the data, or pass a kernel with a bandwidth, for example IMQ(bandwidth=1.0)."
                 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from goodstein._validation import check_count
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import BandwidthError, InputError, ScoreError
 from goodstein.nulls.base import Calibration, draw_seed
 from goodstein.problem import Problem
 
@@ -38,6 +38,8 @@ class MonteCarlo:
 
     n_resamples: int = 999
 
+    simulates = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
 
@@ -59,8 +61,14 @@ class _Simulated:
 
     def __call__(self, k: int) -> float:
         sample = self.problem.simulate(np.random.default_rng([self.seed, k]))
+        simulated = self.problem.with_data(sample)
         try:
-            return self.problem.with_data(sample).statistic()
+            try:
+                return simulated.statistic()
+            except BandwidthError:
+                # A sample of equal points, such as durations that all end with the study, has no scale of
+                # its own and takes that of the data.
+                return replace(simulated, kernel=self.problem.fitted_kernel).statistic()
         except (InputError, ScoreError) as error:
             raise type(error)(
                 f"Simulated sample {k} of {self.problem.model.name}: {str(error).removeprefix('`data`: ')}"
@@ -70,7 +78,10 @@ class _Simulated:
 def require_sampler(model: Any, method: str) -> None:
     """Raise where the model cannot be simulated."""
     if not model.has_sample:
+        # A subclass takes the sampler itself; other kinds of models say how theirs is called.
+        own = f"Pass {type(model).__name__}(..., sample=function of (n, rng))"
+        advice = getattr(model, "sampler_advice", own)
         raise InputError(
-            f"{method} simulates the model, but {model.name} has no sampler. Pass "
-            "Model(..., sample=function of (n, rng)), or use null=WildBootstrap()."
+            f"{method} simulates the model, but {model.name} has no sampler. {advice}, or use "
+            "null=WildBootstrap()."
         )

@@ -49,6 +49,7 @@ class ParametricBootstrap:
     fit: Callable[[Any], Any]
     n_resamples: int = 399
 
+    simulates = True  # no annotation: not a field
     refits = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
@@ -84,7 +85,13 @@ class ParametricBootstrap:
             refitted = problem.with_model(self.fit(problem.data))
             _ = refitted.form
         except Exception as error:
-            raise InputError(f"`fit` of ParametricBootstrap failed on {what}: {error}") from error
+            remedy = ""
+            if what != "the data":
+                remedy = (
+                    " Samples of the fitted model that cannot be fitted mean that there are too few data for "
+                    "this null distribution: use a model that was fixed beforehand."
+                )
+            raise InputError(f"`fit` of ParametricBootstrap failed on {what}: {error}{remedy}") from error
         return refitted
 
     def __repr__(self) -> str:

@@ -83,6 +83,7 @@ class Conditional:
 
     def fitted(self, data: Pairs, domain: Domain) -> Conditional:
         """With the operator in y and the bandwidth in x fixed."""
+        _require_pairs(data)
         inner = fitted_operator(self._inner(domain), data.outcomes, domain)
         x = data.covariates
         kernel = HALF_MEDIAN if self.x_kernel is None else self.x_kernel
@@ -106,6 +107,8 @@ class Conditional:
         """What the inner operator needs, at some rows of covariates."""
         from goodstein.testing import conditions
 
+        if data is not None or not isinstance(model, ConditionalModel):
+            _require_pairs(data)
         if data is None:
             return [Check("conditions", "skip", "They depend on x: pass data.")]
         inner = self._inner(domain)
@@ -130,6 +133,14 @@ class Conditional:
 
     def _inner(self, domain: Domain) -> Operator:
         return self.inner if self.inner is not None else default_operator(domain)
+
+
+def _require_pairs(data: Any) -> None:
+    if not isinstance(data, Pairs):
+        raise InputError(
+            "Conditional() is for models of y given x, whose data are pairs. Use conditional_ksd_test(x, y, "
+            "model); a model of points alone has another operator, such as Langevin()."
+        )
 
 
 def _severity(check: Check) -> int:

@@ -87,6 +87,7 @@ class Martingale:
         """(y, a, G) = (t, −1, δ/λ₀), and the value at zero."""
         events = data.event_observed
         cumulative = cumulative_hazard(model, data)
+        require_possible(model, data)
         points: Array = cumulative
         weight: Array = events.astype(np.float64)
         if self.transform == "cdf":
@@ -103,7 +104,7 @@ class Martingale:
         self, model: SurvivalModel, domain: Domain, data: Censored | None, rng: np.random.Generator
     ) -> list[Check]:
         """E[δ/λ₀²] < ∞, unless the durations are transformed."""
-        checks = check_events(data) + check_agreement(model, data)
+        checks = check_events(data, model) + check_agreement(model, data)
         name = "hazard"
         if self.transform is not None:
             scale = "F₀" if self.transform == "cdf" else "Λ₀"
@@ -159,6 +160,19 @@ def cumulative_hazard(model: SurvivalModel, data: Censored) -> Array:
             f"{model.name} is zero. Check the units of the durations, or the model."
         )
     return values
+
+
+def require_possible(model: SurvivalModel, data: Censored) -> None:
+    """Raise where events were observed at times at which the model allows none."""
+    rows = np.flatnonzero(data.event_observed & (data.durations > 0))
+    impossible = np.zeros(len(data), bool)
+    impossible[rows] = model.hazard(data.durations[rows]) == 0.0
+    if impossible.any():
+        raise InputError(
+            f"`data`: the hazard of {model.name} is zero at {describe_rows(impossible)}, the first at t = "
+            f"{data.durations[impossible][0]:g}, but events were observed there. Check the units of the "
+            "durations, or the model."
+        )
 
 
 def positive_hazard(model: SurvivalModel, data: Censored) -> Array:

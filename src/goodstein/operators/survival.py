@@ -74,7 +74,7 @@ class Survival:
         self, model: SurvivalModel, domain: Domain, data: Censored | None, rng: np.random.Generator
     ) -> list[Check]:
         """A continuous hazard, finite at zero, with E[(δλ₀′/λ₀ − λ₀)²] < ∞."""
-        checks = check_events(data) + check_agreement(model, data) + check_derivative(model, data)
+        checks = check_events(data, model) + check_agreement(model, data) + check_derivative(model, data)
         name = "hazard"
         if not np.isfinite(model.hazard_at_zero):
             message = f"The hazard of {model.name} is infinite at zero, where the operator needs it. {REMEDY}"
