@@ -237,6 +237,65 @@ def test_an_embedding_without_jacobian_is_differentiated_numerically():
         gs.stein_matrix(theta, np.zeros_like, domain=numerical, operator=gs.SecondOrder())
 
 
+def one_direction(u):
+    return [np.cos(u[0]), np.sin(u[0]) * np.cos(u[1]), np.sin(u[0]) * np.sin(u[1])]
+
+
+def one_direction_in_jax(u):
+    return jnp.array([jnp.cos(u[0]), jnp.sin(u[0]) * jnp.cos(u[1]), jnp.sin(u[0]) * jnp.sin(u[1])])
+
+
+@pytest.mark.parametrize(
+    ("embedding", "jacobian"),
+    [(one_direction, polar_jacobian), (one_direction_in_jax, None)],
+    ids=["NumPy", "JAX"],
+)
+def test_embeddings_of_one_point(embedding, jacobian):
+    """Given m + 1 rows such an embedding into R^(m + 1) returns m + 1 rows too, which are not the points."""
+    theta = angles(40, 2)
+    box = {"coordinates": POLAR_BOX, "periodic": [1]}
+    chart = gs.Chart(2, polar_metric, embedding=embedding, jacobian=jacobian, **box)
+    for n in (1, 3, 4, 40):
+        assert_allclose(chart.embedded(theta[:n]), from_angles(theta[:n]), atol=1e-14)
+    model = FAMILY.VonMisesFisher([0.48, 0.6, 0.64], 2.0)
+    how = {"operator": gs.SecondOrder(), "kernel": gs.IMQ(0.9), "rng": 1}
+    ours = gs.ksd_test(theta, on_chart(model, polar_jacobian), domain=chart, **how)
+    sphere = gs.ksd_test(from_angles(theta), model, **how)
+    assert ours.statistic == pytest.approx(sphere.statistic, rel=1e-6)
+    # Without a Jacobian, as in the example of Chart, the default operator differentiates numerically.
+    bare, full = (
+        gs.ksd_test(theta, np.zeros_like, domain=c, rng=1)
+        for c in (gs.Chart(2, polar_metric, embedding=embedding, **box), POLAR)
+    )
+    assert bare.statistic == pytest.approx(full.statistic, rel=1e-6)
+
+
+def test_one_angle_as_a_chart_is_the_circle():
+    model = FAMILY.VonMises(0.5, 2.0)
+    theta = model.sample(40, rng=1)
+    side = gs.Box(0, 2 * np.pi)
+    chart = gs.Chart(1, embedding=lambda u: [np.cos(u[0]), np.sin(u[0])], coordinates=side, periodic=[0])
+    jax_chart = gs.Chart(
+        1, embedding=lambda u: jnp.array([jnp.cos(u[0]), jnp.sin(u[0])]), coordinates=side, periodic=[0]
+    )
+    with_metric = gs.Chart(
+        1,
+        lambda u: np.ones((1, 1)),
+        embedding=lambda u: [np.cos(u[0]), np.sin(u[0])],
+        jacobian=lambda u: [[-np.sin(u[0])], [np.cos(u[0])]],
+        coordinates=side,
+        periodic=[0],
+    )
+    assert_allclose(chart.metric_matrix(theta), np.ones((40, 1, 1)), rtol=1e-8)
+    for operator in BOTH:
+        circle = gs.ksd_test(theta, model, operator=operator, kernel=gs.IMQ(0.9), rng=1)
+        for domain in (jax_chart, with_metric):
+            ours = gs.ksd_test(
+                theta, model.score, domain=domain, operator=operator, kernel=gs.IMQ(0.9), rng=1
+            )
+            assert ours.statistic == pytest.approx(circle.statistic, rel=1e-6)
+
+
 # --- audits and messages ------------------------------------------------------------------------------
 
 
@@ -257,8 +316,15 @@ def test_ends_of_coordinates_are_audited():
         gs.SteinIdentityError, match=r"q·J behaves like a constant.*Use an auxiliary function"
     ):
         gs.ksd_test(u, np.zeros_like, domain=flat, operator=gs.Coordinate(False))
-    with pytest.raises(gs.SteinIdentityError, match=r"flux.*does not vanish.*Use operator=Coordinate\(\)"):
+    message = r"flux.*does not vanish.*Use operator=Coordinate\(\) there, or, if .* Chart\(.*periodic=\[0\]\)"
+    with pytest.raises(gs.SteinIdentityError, match=message):
         gs.ksd_test(u, np.zeros_like, domain=flat, operator=gs.SecondOrder())
+    tube = gs.Chart(2, lambda u: np.eye(2), coordinates=gs.Box([0, 0], [1, 1]), periodic=[1])
+    with pytest.raises(gs.SteinIdentityError, match=r"periodic=\[0, 1\]\)"):
+        gs.ksd_test(RNG.uniform(size=(30, 2)), np.zeros_like, domain=tube, operator=gs.SecondOrder())
+    ray = gs.Chart(1, lambda u: np.ones((1, 1)), coordinates=gs.Box(0, np.inf))
+    with pytest.raises(gs.SteinIdentityError, match=r"Use operator=Coordinate\(\) there\. \(audit"):
+        gs.ksd_test(u, lambda u: -np.ones_like(u), domain=ray, operator=gs.SecondOrder())
     bare = gs.Chart(2, polar_metric, coordinates=POLAR_BOX, periodic=[1])
     with pytest.raises(gs.SteinIdentityError, match=r"no finite variance.*pass the `embedding`"):
         gs.ksd_test(angles(30, 2), np.zeros_like, domain=bare, operator=gs.SecondOrder())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import jax
 import jax.numpy as jnp
@@ -228,6 +229,90 @@ def test_a_density_that_does_not_come_round_is_refused():
         gs.ksd_test(RNG.normal(size=(30, 2)), logpdf)
 
 
+TURN = 2 * np.pi
+
+
+def kinked(c, a):
+    """A log density that rises by a on (0, c) and falls on the rest of the circle, and its score."""
+    fall = a * c / (TURN - c)
+
+    def logpdf(t):
+        u = t % TURN
+        return np.where(u < c, a * u, a * c - fall * (u - c))
+
+    return logpdf, lambda t: np.where(t % TURN < c, a, -fall)
+
+
+def two_peaks(kappa):
+    def logpdf(t):
+        return np.logaddexp(kappa * np.cos(t), kappa * np.cos(t - 2) - 1)
+
+    def score(t):
+        share = np.exp(kappa * np.cos(t) - logpdf(t))
+        return -kappa * (share * np.sin(t) + (1 - share) * np.sin(t - 2))
+
+    return logpdf, score
+
+
+JUMPS = {
+    "given score": {"logpdf": lambda t: 0.3 * (t % TURN), "score": lambda t: 0.3 + 0 * t},
+    "numerical score": {"logpdf": lambda t: 0.3 * (t % TURN)},
+    "mild": {"logpdf": lambda t: np.log(1 + 0.2 * (t % TURN) / TURN)},
+    "under a peak": {
+        "logpdf": lambda t: 50 * np.cos(t) + 0.1 * (t % TURN),
+        "score": lambda t: 0.1 - 50 * np.sin(t),
+    },
+}
+
+
+@pytest.mark.parametrize("case", JUMPS)
+@pytest.mark.parametrize("operator", BOTH, ids=repr)
+def test_a_jump_that_a_wrapped_log_density_hides_is_refused(case, operator):
+    """q(2π⁻) ≠ q(0): E f′ + s f = [q f] over a turn is not zero, although both functions are periodic."""
+    theta = FAMILY.VonMises(0.5, 1.0).sample(50, rng=1)
+    model = gs.Model(**JUMPS[case], name="sawtooth")
+    with pytest.raises(gs.SteinIdentityError, match=r"log density of sawtooth gains .* jumps.*such as a Box"):
+        gs.ksd_test(theta, model, domain=gs.Circle(), operator=operator)
+
+
+def test_a_jump_in_the_second_angle_is_found():
+    model = gs.Model(logpdf=lambda t: 2 * np.cos(t[:, 0]) + 0.1 * (t[:, 1] % TURN))
+    with pytest.raises(gs.SteinIdentityError, match=r"gains 0\.628 in a whole turn of coordinate 2"):
+        gs.ksd_test(RNG.uniform(0, TURN, size=(30, 2)), model, domain=gs.Torus(2))
+
+
+@pytest.mark.filterwarnings("ignore::goodstein.errors.NumericalScoreWarning")
+def test_peaks_and_kinks_are_no_jumps():
+    """Sums of a score around the circle are a little wrong if it has kinks, depending on where they start."""
+    models = [FAMILY.VonMises(1.0, kappa) for kappa in (0.5, 5.0, 500.0, 1e5)]
+    pairs = [two_peaks(kappa) for kappa in (10.0, 300.0, 1e4)]
+    pairs += [kinked(c, a) for c, a in ((np.pi, 1.0), (2.0, 1.5), (4.4, 0.4), (0.7, 20.0))]
+    for logpdf, score in pairs:
+        models += [gs.Model(score=score), gs.Model(logpdf=logpdf), gs.Model(logpdf=logpdf, score=score)]
+    for model in models:
+        for seed in range(4):
+            theta = np.random.default_rng(seed).uniform(0, TURN, size=(12, 1))
+            report = gs.ksd_test(theta, model, domain=gs.Circle(), null=gs.WildBootstrap(9), rng=seed).audit
+            assert "Everything is the same after a whole turn." in report.messages("pass"), report
+
+
+def test_a_density_with_a_zero_has_no_score_all_around():
+    model = gs.Model(logpdf=lambda t: np.log(np.clip(np.cos(t), 0, None)), domain=gs.Circle())
+    theta = np.arcsin(RNG.uniform(-0.9, 0.9, size=(20, 1)))
+    assert gs.ksd_test(theta, model, rng=1).audit.valid
+
+
+def test_degrees_are_noticed():
+    radians = FAMILY.VonMises(1.5, 2.0).sample(60, rng=1)
+    model = FAMILY.VonMises(1.5, 2.0)
+    note = r"The angles reach over \d+ turns. If they are degrees, convert them: np.radians\(data\)"
+    for operator in BOTH:
+        result = gs.ksd_test(np.degrees(radians) % 360, model, operator=operator, rng=1)
+        assert any(re.match(note, text) for text in result.notes)
+        for theta in (radians, radians + np.pi, radians + 100):
+            assert not any("turns" in text for text in gs.ksd_test(theta, model, rng=1).notes)
+
+
 @pytest.mark.parametrize("operator", BOTH, ids=repr)
 def test_a_score_that_is_not_that_of_the_log_density_is_found(operator):
     wrong = gs.Model(
@@ -249,6 +334,26 @@ def test_a_log_density_alone_is_enough():
     for operator in BOTH:
         a, b = (gs.ksd_test(x, m, operator=operator, rng=1) for m in (model, numpy_only))
         assert a.statistic == pytest.approx(b.statistic, rel=1e-6)
+
+
+def test_a_log_density_of_unit_vectors_alone_is_differentiated_on_the_sphere():
+    """As that of scipy, which refuses all others; numerical steps leave the sphere."""
+    mu = np.array([0.0, 0.6, 0.8])
+    model = FAMILY.VonMisesFisher(mu, 2.0)
+    x = model.sample(50, rng=1)
+
+    def one(v):
+        if abs(v @ v - 1) > 1e-12:
+            raise ValueError("not a unit vector")
+        return 2.0 * v @ mu
+
+    for logpdf in (scipy.stats.vonmises_fisher(mu, 2.0).logpdf, one):
+        theirs = gs.Model(logpdf=logpdf, domain=gs.Sphere(3))
+        tangential = gs.Sphere(3).project(x, np.tile(2.0 * mu, (50, 1)))
+        assert_allclose(theirs.score(x), tangential, atol=1e-7)
+        for operator in BOTH:
+            a, b = (gs.ksd_test(x, m, operator=operator, rng=1) for m in (model, theirs))
+            assert a.statistic == pytest.approx(b.statistic, rel=1e-6)
 
 
 def test_a_von_mises_distribution_of_scipy_on_the_circle():
@@ -307,6 +412,23 @@ def test_directions_must_be_unit_vectors():
         gs.ksd_test(ok[:, :2], model)
     with pytest.raises(gs.InputError, match="hold NaN"):
         gs.ksd_test(np.where(ok == ok[3], np.nan, ok), model)
+
+
+def test_directions_in_single_precision_and_the_advice_for_them():
+    model = FAMILY.VonMisesFisher([0, 0, 1.0], 5.0)
+    x = model.sample(30, rng=1).astype(np.float32)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)  # not enough: the quotient is rounded again
+    with pytest.raises(gs.DomainError, match="in double precision, if that is meant: x = ") as error:
+        gs.ksd_test(x, model)
+    names = {"np": np, "x": x}
+    exec(re.search(r"meant: (.*)\.$", str(error.value)).group(1), names)
+    assert gs.ksd_test(names["x"], model, rng=1).pvalue > 0
+    mu = x[np.abs(np.linalg.norm(x.astype(float), axis=1) - 1).argmax()]
+    with pytest.raises(gs.InputError, match="in double precision, if that is meant: mu = ") as error:
+        FAMILY.VonMisesFisher(mu, 5.0)
+    names = {"np": np, "mu": mu}
+    exec(re.search(r"meant: (.*)\.$", str(error.value)).group(1), names)
+    assert FAMILY.VonMisesFisher(names["mu"], 5.0).dim == 3
 
 
 def test_angles_of_the_wrong_shape():

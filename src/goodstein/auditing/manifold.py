@@ -10,7 +10,8 @@ from goodstein._typing import Array
 from goodstein.auditing.boundary import FIRST, exponents
 from goodstein.auditing.report import Check, Status
 from goodstein.domains.auxiliary import Auxiliary
-from goodstein.domains.base import Domain
+from goodstein.domains.base import Domain, Face
+from goodstein.domains.box import Box
 from goodstein.domains.chart import Chart
 from goodstein.domains.circle import TURN, Torus
 from goodstein.domains.sphere import Sphere
@@ -20,8 +21,12 @@ from goodstein.models.model import Model
 POINTS = 10
 """Points at which score and log density are compared."""
 STEP = 1e-3
-AROUND = 128
+AROUND = 1024
 """Points at which a score is summed around a circle."""
+FEWEST = 128
+"""The same, at least, where many coordinates of a log density are differentiated numerically."""
+MANY_TURNS = 2.0
+"""Angles in radians seldom reach further than this."""
 MARGIN = 1e-2
 """Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
 
@@ -85,7 +90,7 @@ def check_flux(model: Model, domain: Domain, data: Array | None, rng: np.random.
         return _unknown(name, model, domain)
     if problem is None:
         return Check(name, "pass", "Nothing flows through the ends of the coordinates.")
-    return Check(name, "fail", f"{problem} Use operator=Coordinate() there.")
+    return Check(name, "fail", problem)
 
 
 def _flux_problem(model: Model, chart: Chart, data: Array | None, rng: np.random.Generator) -> str | None:
@@ -120,15 +125,25 @@ def _flux_problem(model: Model, chart: Chart, data: Array | None, rng: np.random
         if flow < MARGIN:
             return (
                 f"At the end {face.name} of the coordinates the flux q·J·G⁻¹∇f behaves like δ^{flow:.2f} at "
-                "distance δ and does not vanish, so Stein's identity fails."
+                "distance δ and does not vanish, so Stein's identity fails. Use operator=Coordinate() "
+                f"there{_coming_round(chart, face)}."
             )
         if growth < -1.0 + MARGIN:
             return (
                 f"At the end {face.name} of the coordinates the operator's coefficients grow so fast that "
                 "the statistic has no finite variance. If it is only a pole of the chart, pass the "
-                "`embedding` of the manifold, on which test functions are smooth."
+                "`embedding` of the manifold, on which test functions are smooth. Use operator=Coordinate() "
+                "there."
             )
     return None
+
+
+def _coming_round(chart: Chart, face: Face) -> str:
+    """The advice for an angle that was not declared to be one."""
+    box, i = chart.coordinates, int(np.argmax(np.abs(face.normals[0])))
+    if not isinstance(box, Box) or not np.isfinite([box.lower[i], box.upper[i]]).all():
+        return ""
+    return f", or, if the coordinate comes round there, Chart(..., periodic={sorted({*chart.periodic, i})})"
 
 
 def _unknown(name: str, model: Model, chart: Chart) -> Check:
@@ -146,6 +161,8 @@ def check_manifold(model: Model, domain: Domain, data: Array | None, rng: np.ran
     if points is None:
         return [Check("score", "skip", "There are no points to look at it: pass `data`.")]
     checks = []
+    if isinstance(domain, Torus) and data is not None:
+        checks += check_units(data)
     if isinstance(domain, Torus) or (isinstance(domain, Chart) and domain.periodic):
         checks.append(check_periodic(model, domain, points))
     return [*checks, check_tangential_score(model, domain, points, rng)]
@@ -157,6 +174,20 @@ def _points(domain: Domain, data: Array | None, rng: np.random.Generator) -> Arr
     if isinstance(domain, (Torus, Sphere)):
         return domain.sample_uniform(POINTS, rng)
     return None
+
+
+def check_units(data: Array) -> list[Check]:
+    """A warning where angles look like degrees; any real number is an angle, so they are not refused."""
+    turns = float(np.ptp(data, axis=0).max()) / TURN
+    if turns <= MANY_TURNS:
+        return []
+    return [
+        Check(
+            "units",
+            "warn",
+            f"The angles reach over {turns:.0f} turns. If they are degrees, convert them: np.radians(data).",
+        )
+    ]
 
 
 def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
@@ -192,7 +223,8 @@ def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
                 name,
                 "fail",
                 f"Not a density on {domain!r}: the log density of {model.name} gains {gain:.3g} in a whole "
-                f"turn of {angle}, so it jumps where the angle comes round.",
+                f"turn of {angle}, so it jumps where the angle comes round. Pass a density that does not, or "
+                "a `domain` that ends there, such as a Box.",
             )
     return Check(name, "pass", "Everything is the same after a whole turn.")
 
@@ -204,17 +236,36 @@ def _gain(model: Model, points: Array, i: int, period: float) -> tuple[float, fl
         moved[:, i] += period
         values, again = model.logpdf(points), model.logpdf(moved)
         finite = np.isfinite(values) & np.isfinite(again)
-        if not finite.any():
-            return 0.0, 1.0
-        gains = (again - values)[finite]
-        return float(gains[np.argmax(np.abs(gains))]), float(np.abs(values[finite]).max())
-    line = np.repeat(points[:1], AROUND, axis=0)
-    line[:, i] += period * np.arange(AROUND) / AROUND
-    slopes = model.score(line)[:, i] * period
-    # The mean over equidistant points of a smooth periodic function converges faster than any power.
-    fine, coarse = float(slopes.mean()), float(slopes[::2].mean())
+        if finite.any():
+            gains = (again - values)[finite]
+            gain, scale = float(gains[np.argmax(np.abs(gains))]), float(np.abs(values[finite]).max())
+            if abs(gain) > 1e-4 * (1.0 + scale):
+                return gain, scale
+    # A log density of the angle modulo a turn gains nothing even if it jumps; its score tells.
+    return _integral_around(model, points[:1], i, period)
+
+
+def _integral_around(model: Model, point: Array, i: int, period: float) -> tuple[float, float]:
+    """The integral of the score around, and its size; (0, 1) unless two rules agree that it is not zero."""
+    count = AROUND
+    if not model.has_score:  # every coordinate is differentiated at every point
+        count = max(FEWEST, AROUND >> (point.shape[1] - 1).bit_length())
+    # The numbers of points have no common factor, so that errors at kinks differ between the rules.
+    other = 3 * count // 4 + 1
+    line = np.repeat(point, count + other, axis=0)
+    line[:, i] += period * np.concatenate([np.arange(count) / count, (np.arange(other) + 0.382) / other])
+    try:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slopes = model.score(line)[:, i] * period
+    except (ScoreError, ValueError):  # a density with zeros has no score there
+        return 0.0, 1.0
+    gain, again = float(slopes[:count].mean()), float(slopes[count:].mean())
     size = float(np.abs(slopes).max())
-    return (fine, size) if abs(fine - coarse) <= 1e-4 * (1.0 + size) else (0.0, 1.0)
+    # Means over equidistant points converge faster than any power for smooth periodic functions. Where
+    # the score jumps, at a kink, or almost does, they are wrong by up to size/count for each of them.
+    smooth = abs(gain - again) <= 1e-6 * (1.0 + size)
+    clear = abs(gain) > 4.0 / count * (1.0 + size) and abs(gain - again) < 0.05 * abs(gain)
+    return (gain, size) if smooth or clear else (0.0, 1.0)
 
 
 def check_tangential_score(model: Model, domain: Domain, points: Array, rng: np.random.Generator) -> Check:

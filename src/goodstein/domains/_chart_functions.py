@@ -28,15 +28,18 @@ def values_at(function: Function, x: Array, tail: tuple[int, ...] | None, what: 
     """A function of all points or of one at all points; `tail` is the shape at one point, None any vector."""
     n, m = x.shape
     probe = x[np.arange(m + 1) % n]  # m + 1 rows, so that rows and columns cannot be confused
+    longer = x[np.arange(m + 2) % n]
     reasons = []
     for by_row in (False, True):
         try:
             got = _call(function, probe, by_row)
+            # A vector of any length may have m + 1 entries: only that of all points grows with their number.
+            follows = tail is not None or _call(function, longer, by_row).shape == (m + 2, *got.shape[1:])
         except Exception as error:
             reasons.append(f"{type(error).__name__}: {error}")
             continue
-        fits = got.shape == (m + 1, *tail) if tail is not None else got.ndim == 2 and len(got) == m + 1
-        if fits:
+        fits = got.ndim == 2 if tail is None else got.shape[1:] == tail
+        if fits and follows and len(got) == m + 1:
             values = got if n == m + 1 else _call(function, x, by_row)
             bad = ~np.isfinite(values).reshape(n, -1).all(axis=1)
             if bad.any():

@@ -83,6 +83,13 @@ class Domain(ABC):
             remedy="give the domain a method `boundary_gradient`",
         )
 
+    def retracted(self, x: Array) -> Array:
+        """Points next to a curved domain brought back onto it, (n, d), for numerical derivatives.
+
+        A density on the domain need not be defined off it. Flat domains need nothing.
+        """
+        return x
+
     @property
     def basis(self) -> Array | None:
         """Orthonormal rows (m, d) that span the tangent space; None where it is all of R^d."""

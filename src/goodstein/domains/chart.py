@@ -105,6 +105,11 @@ class Chart(Frozen, Domain):
             raise DomainError(
                 f"`coordinates` of Chart must be a part of R^{m} such as Box(...), got {coordinates!r}."
             )
+        if not np.iterable(periodic) or isinstance(periodic, str):
+            raise DomainError(
+                f"`periodic` of Chart must be a list of the numbers of coordinates, such as [{m - 1}], got "
+                f"{periodic!r}."
+            )
         indices = tuple(sorted({as_dimension(i, "periodic", 0) for i in periodic}))
         for i in indices:
             if (

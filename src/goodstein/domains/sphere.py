@@ -94,13 +94,18 @@ class Sphere(Frozen, Domain):
             first = int(np.argmax(bad))
             raise DomainError(
                 f"`data`: {describe_rows(bad)} are not unit vectors: the norm of row {first} is "
-                f"{norms[first]:.10g}. goodstein never renormalises; divide by the norm if that is meant: "
-                "x / np.linalg.norm(x, axis=1, keepdims=True)."
+                f"{norms[first]:.10g}. goodstein never renormalises; divide by the norm, in double "
+                "precision, if that is meant: x = np.asarray(x, dtype=float); "
+                "x = x / np.linalg.norm(x, axis=1, keepdims=True)."
             )
 
     def project(self, x: Array, vectors: Array) -> Array:
         """The tangential part of vectors at points x, both (n, d)."""
         return np.asarray(vectors - np.einsum("ij,ij->i", x, vectors)[:, None] * x)
+
+    def retracted(self, x: Array) -> Array:
+        """x/‖x‖, along which only the tangential part of a gradient is left."""
+        return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
     def default_operator(self) -> Operator:
         """:class:`goodstein.SecondOrder`, which no choice of axes enters.

@@ -101,6 +101,8 @@ class Model:
         self._batched = batched
         self._name = name
         self._recognised: dict[tuple[str, int], Batched] = {}
+        self.estimated = False
+        """Whether the score is an estimate with random errors."""
 
     @property
     def domain(self) -> Domain | None:
@@ -290,8 +292,9 @@ class Model:
         logpdf = self._function("logpdf", Kind.LOGPDF, x)
         if logpdf.framework.differentiable:
             return logpdf.gradient(x)
+        domain = self._domain
         return gradient(
-            logpdf,
+            logpdf if domain is None else lambda points: logpdf(domain.retracted(points)),
             x,
             self._domain,
             name=f"The log density of {self.name}",
