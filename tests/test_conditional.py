@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
 import goodstein as gs
 from cases import assert_same, double_precision
@@ -276,6 +278,25 @@ def test_gaussian_models():
     np.testing.assert_allclose(drawn.std(axis=0), scale[0], rtol=0.03)
 
 
+def test_a_transposed_score_is_never_read_as_rows():
+    """It is right for single rows, and so they are asked for one by one."""
+    turned = gs.ConditionalModel(score=lambda y, x: (x @ SLOPES - y).T)
+    np.testing.assert_allclose(turned.score(Y, X), X @ SLOPES - Y, rtol=1e-12)
+
+
+def test_regressors_that_were_fitted_to_data_frames():
+    """They get their columns' names back, so that they neither warn (an error here) nor fail."""
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named, plain = (LinearRegression().fit(x, Y[:, 0]) for x in (frame, X))
+    picky = make_pipeline(ColumnTransformer([("all", "passthrough", ["c", "a"])]), LinearRegression())
+    picky.fit(frame, Y[:, 0])
+    expected = matrix(X, Y[:, 0], gs.ConditionalModel.gaussian(plain))
+    for x in (frame, X):
+        assert_same(matrix(x, Y[:, 0], gs.ConditionalModel.gaussian(named)), expected, 1e-12)
+        score = gs.ConditionalModel.gaussian(picky).score(Y[:, 0], x)
+        np.testing.assert_allclose(score, picky.predict(frame) - Y[:, 0], rtol=1e-12)
+
+
 def test_model_is_described():
     model = gs.ConditionalModel(score=line, name="straight line").on(gs.Euclidean(1))
     assert repr(model) == "ConditionalModel(straight line, domain=Euclidean(1))"
@@ -433,7 +454,11 @@ WITHOUT_SAMPLER = gs.ConditionalModel(score=line, name="line")
         ((x1, y1, line), {"kernel": 1.0}, "`kernel` must be a kernel"),
         ((x1, y1, line), {"rng": -1}, "`rng` must be None"),
         ((x1, y1, line), {"null": "wild"}, "`null` must be a null method"),
-        ((x1, y1, WITHOUT_SAMPLER), {"null": gs.MonteCarlo(9)}, "line has no sampler"),
+        (
+            (x1, y1, WITHOUT_SAMPLER),
+            {"null": gs.MonteCarlo(9)},
+            r"line has no sampler. Pass ConditionalModel\(..., sample=function of \(x, rng\)\), or use",
+        ),
         ((np.repeat([1e200, -1e200], 6), y1, line), {}, "`x`: values of magnitude"),
     ],
     ids=lambda value: re.sub(r"\W+", "_", value)[:40] if isinstance(value, str) else "",
@@ -473,6 +498,36 @@ def test_bad_input(arguments, options, message):
         (
             lambda: gs.ConditionalModel.gaussian(lambda x: x).score(y1, X),
             r"`mean` of ConditionalModel.gaussian returned shape \(12, 3\) for outcomes of shape \(12,\)",
+        ),
+        (
+            lambda: gs.ConditionalModel.gaussian(lambda x: (x @ SLOPES).T).score(Y, X),
+            r"`mean` of ConditionalModel.gaussian returned shape \(2, 12\) for outcomes of shape \(12, 2\)",
+        ),
+        (
+            lambda: gs.ConditionalModel.gaussian(np.sin, [1.0, 2.0]).score(y1, x1),
+            "`scale` of ConditionalModel.gaussian has 2 numbers, but y has 1 column. Pass one number",
+        ),
+        (
+            lambda: gs.ConditionalModel.gaussian(np.sin, [1.0, 2.0]).score(y1[:2], x1[:2]),
+            "`scale` of ConditionalModel.gaussian has 2 numbers, but y has 1 column. Pass one number",
+        ),
+        (
+            lambda: gs.conditional_ksd_test(X, y1, gs.ConditionalModel.gaussian(lambda x: x[:, 0], [1, 2])),
+            "`scale` of ConditionalModel.gaussian has 2 numbers, but y has 1 column",
+        ),
+        (
+            lambda: gs.ksd_test(y1, WITHOUT_SAMPLER),
+            r"model of y given x. Use conditional_ksd_test\(x, y, mod",
+        ),
+        (lambda: gs.audit(WITHOUT_SAMPLER), r"model of y given x. Use conditional_ksd_test\(x, y, mod"),
+        (lambda: gs.as_model(LINE), r"model of y given x. Use conditional_ksd_test\(x, y, model\)"),
+        (
+            lambda: gs.ksd_test(y1, gs.families.Normal(), operator=gs.Conditional()),
+            r"Conditional\(\) is for models of y given x, whose data are pairs. Use conditional_ksd_test",
+        ),
+        (
+            lambda: gs.audit(gs.Model(score=lambda x: -x, domain=gs.Euclidean(1)), operator=gs.Conditional()),
+            r"Conditional\(\) is for models of y given x, whose data are pairs. Use conditional_ksd_test",
         ),
         (lambda: WITHOUT_SAMPLER.logpdf(y1, x1), "line has no log density"),
         (lambda: WITHOUT_SAMPLER.score(y1, x1[:5]), r"`y` has shape \(12,\) and `x` has shape \(5,\)"),

@@ -16,6 +16,7 @@ from cases import CASES, double_precision
 from goodstein.comparisons import fssd, locations
 from goodstein.compose import compose
 from goodstein.engine.reduce import quadratic_forms
+from goodstein.features import AnchoredFeatures
 from goodstein.kernels import IMQ, Gaussian, Matern52, RationalQuadratic, Whitened
 from goodstein.operators.finite_set import FiniteSet, FiniteSetForm, witnesses
 
@@ -254,12 +255,31 @@ def test_same_seed_same_result_and_result_is_complete():
     one, other = (gs.fssd_test(x, NORMAL(), rng=5) for _ in range(2))
     assert one.to_json() == other.to_json()
     assert gs.fssd_test(x, NORMAL(), rng=6).pvalue != one.pvalue
-    assert set(one.details) == {"locations", "bandwidth", "n_train", "power criterion"}
+    assert set(one.details) == {
+        "locations",
+        "distinct locations",
+        "bandwidth",
+        "n_train",
+        "power criterion",
+    }
     text = str(one)
     assert text.startswith("Finite-set Stein discrepancy test") and "FSSD², U-statistic" in text
     assert "FiniteSet(Langevin(), 5 locations)" in text and one.kernel.bandwidth == one.details["bandwidth"]
     assert one.v_statistic >= one.statistic
     assert isinstance(one, gs.TestResult)
+
+
+def test_locations_that_coincide_are_counted_once():
+    v = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e-6], [1.0, 1e-6], [0.0, 1.0]])
+    for kernel in (Gaussian(0.5), IMQ(0.5), Gaussian(0.5) + IMQ(2.0)):
+        assert locations.distinct(v, kernel) == 3
+        assert locations.distinct(1e-7 * v, kernel) == 1
+    flat = Whitened(Gaussian(1.0), np.diag([1.0, 1e-14]))
+    assert locations.distinct(v, flat) == 2  # the second coordinate is shrunk to nothing
+    x = rng().standard_normal((100, 2))
+    two = gs.fssd_test(x, NORMAL([0, 0]), optimise=False, locations=v[[0, 1, 0, 1]], rng=1)
+    assert two.details["distinct locations"] == 2
+    assert len(two.to_dict()["details"]["locations"]) == 4
 
 
 def test_given_bandwidth_is_kept_and_whitening_is_allowed():
@@ -346,8 +366,6 @@ def test_bad_arguments(options, message):
 def test_operators_of_other_forms_are_refused():
     class Other:
         def features(self, model, domain, data):
-            from goodstein.features import AnchoredFeatures
-
             return AnchoredFeatures(data, model.score(data), None, np.zeros(1), 1.0)
 
         def __repr__(self):
@@ -384,3 +402,23 @@ def test_other_data_are_refused():
     durations = gs.Censored(np.arange(1.0, 101.0), np.ones(100, dtype=bool))
     with pytest.raises(gs.InputError, match="fssd_test takes points"):
         gs.fssd_test(durations, gs.families.Exponential(0.02), rng=1)
+
+
+def test_features_with_a_fixed_point_keep_it():
+    """Rows that are taken look at the same point, and are a part of the whole matrix."""
+    x = rng().standard_normal((6, 1))
+    features = AnchoredFeatures(x, -x, None, np.array([0.5]), 2.0)
+    some = np.array([4, 1])
+    taken = features.take(some)
+    assert isinstance(taken, AnchoredFeatures) and taken.anchor_value == 2.0 and taken.anchor == 0.5
+    kernel = Gaussian(1.0)
+    whole, part = (f.form(kernel).matrix() for f in (features, taken))
+    np.testing.assert_allclose(part, whole[np.ix_(some, some)], rtol=1e-12)
+    with pytest.raises(gs.ScoreError, match="Features with a fixed point cannot be whitened"):
+        features.mapped(np.eye(1))
+
+
+def test_chart_wants_a_list_of_periodic_coordinates():
+    box = gs.Box([0, 0], [1, 1])
+    with pytest.raises(gs.DomainError, match=r"`periodic` of Chart must be a list .* such as \[1\], got 1"):
+        gs.Chart(2, lambda u: np.eye(2), coordinates=box, periodic=1)

@@ -271,6 +271,34 @@ def test_the_result_and_its_words():
     assert "Graph kernel" in result._repr_html_()
 
 
+def test_warnings_become_notes_and_point_at_the_user():
+    graph = nx.gnp_random_graph(12, 0.3, seed=2)
+    null = gs.ParametricBootstrap(lambda g: ERGM(len(g.adjacency), edges=-2.0), 19)
+    with pytest.warns(gs.CalibrationWarning, match="gives another model than the one tested") as caught:
+        result = gs.graph_ksd_test(graph, ERGM(12, edges=-1.0), null=null, rng=1)
+    assert [w.filename for w in caught] == [__file__]
+    assert len(result.notes) == 1 and result.notes[0] in str(result)
+    assert result.to_dict()["domain"] is None
+
+
+def test_weights_are_not_forgotten_silently():
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, 1.0, "weight")
+    graph.add_node("isolated")
+    assert as_graph(graph).adjacency.sum() == 6
+    graph.edges[1, 2]["weight"] = 2.5
+    with pytest.raises(gs.InputError, match=r"the edge \(1, 2\) has weight 2.5; .*add_nodes_from"):
+        as_graph(graph)
+    plain = nx.Graph(graph.edges)
+    plain.add_nodes_from(graph)
+    assert as_graph(plain).describe() == "one graph with 5 nodes and 3 edges"
+
+
+def test_one_statistic_is_a_string():
+    graph = nx.gnp_random_graph(12, 0.3, seed=2)
+    assert ERGM.fit(graph, "edges") == ERGM.fit(graph, ["edges"])
+
+
 def test_networkx_matrices_and_sparse_matrices_agree():
     graph = nx.gnp_random_graph(10, 0.3, seed=1)
     graph.add_nodes_from(["isolated", "alone"])
@@ -368,6 +396,8 @@ def test_bad_graphs(graph, match):
         (lambda: gs.graph_ksd_test(PATH, FOUR, n_edges=0), "`n_edges` must be an integer of at least 1"),
         (lambda: gs.graph_ksd_test(PATH, FOUR, sweeps=0), "`sweeps` must be an integer of at least 1"),
         (lambda: gs.graph_ksd_test(PATH, FOUR, kernel="wl"), "`kernel` must be a kernel"),
+        (lambda: gs.graph_ksd_test(PATH, FOUR, kernel=gs.IMQ()), "`kernel` must be a kernel on graphs such"),
+        (lambda: ERGM.fit(PATH, "stars"), "`statistics` must be some of edges, .*got 'stars'"),
         (lambda: ERGM(2, edges=1.0), "`nodes` must be an integer of at least 3"),
         (lambda: ERGM(4, edges=[1.0, 2.0]), "`edges`: expected one number"),
         (lambda: ERGM(4, edges=math.nan), "`edges`: 1 of 1 entries are not finite"),

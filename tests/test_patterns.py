@@ -381,6 +381,21 @@ def test_empty_patterns_frames_and_lists_are_accepted():
     assert "4 point patterns with 0 to 2 points, 3 in all" in str(result)
 
 
+def test_values_of_a_dictionary_are_patterns():
+    named = {"first": GOOD[0], "second": GOOD[1]}
+    results = [gs.point_pattern_ksd_test(form, POISSON, rng=1) for form in (named, [*named.values()])]
+    assert results[0].statistic == results[1].statistic
+
+
+def test_many_nodes_on_one_axis_are_a_composite_rule():
+    u, w = quadrature(gs.Box(0, 2), 4096)
+    assert len(u) >= 4096 and (np.diff(u[:, 0]) > 0).all() and (w > 0).all()
+    np.testing.assert_allclose(w @ np.sin(3 * u[:, 0]), (1 - np.cos(6)) / 3, rtol=1e-13)
+    np.testing.assert_allclose(w.sum(), 2.0, rtol=1e-13)
+    u, w = quadrature(gs.Box([0, 0], [100, 0.1]), 1000)
+    np.testing.assert_allclose(w @ np.cos(u[:, 0] / 3), 0.3 * np.sin(100 / 3), rtol=1e-11)
+
+
 def test_notes_on_what_the_model_cannot_produce():
     patterns = [
         np.array([[0.5, 0.5], [0.5, 0.51]]),
@@ -403,6 +418,13 @@ def test_a_note_on_an_intensity_that_is_too_rough():
 # Bad input
 
 GOOD = [np.full((2, 2), 0.5), np.full((1, 2), 0.25)]
+
+
+class NoSampler:
+    domain = SQUARE
+
+    def papangelou(self, u, pattern):
+        return np.ones(len(u))
 
 
 @pytest.mark.parametrize(
@@ -443,7 +465,30 @@ def test_bad_patterns(patterns, match):
         ),
         (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, "square"), "`domain` must be a domain"),
         (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, operator=gs.Langevin()), r"must be Papangelou\(\)"),
+        (
+            lambda: gs.point_pattern_ksd_test(GOOD, POISSON, operator=gs.SecondOrder()),
+            r"must be Papangelou\(\), got SecondOrder",
+        ),
         (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, kernel=3), "`kernel` must be a kernel"),
+        (
+            lambda: gs.point_pattern_ksd_test(GOOD, POISSON, kernel=gs.Gaussian(0.2)),
+            "must be a kernel on point patterns such as .* which compares points",
+        ),
+        (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, kernel=gs.IMQ()), "must be a kernel on point pat"),
+        (
+            lambda: gs.point_pattern_ksd_test(GOOD, POISSON, kernel=gs.Whitened(gs.IMQ())),
+            "must be a kernel on point pat",
+        ),
+        (lambda: gs.ksd_test(GOOD[0], POISSON), r"is a point process.*Use point_pattern_ksd_test\(patterns"),
+        (lambda: gs.audit(POISSON), r"is a point process.*Use point_pattern_ksd_test\(patterns"),
+        (
+            lambda: gs.point_pattern_ksd_test(pd.DataFrame({"x": [0.1, 0.2], "y": [0.3, 0.4]}), POISSON),
+            r"`patterns` is one data frame.*frame.groupby",
+        ),
+        (
+            lambda: gs.point_pattern_ksd_test(GOOD, NoSampler(), null=gs.MonteCarlo(9)),
+            r"Give the model a method sample\(n, rng\) that returns a list .* or use null=WildBootstrap",
+        ),
         (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, null=3), "`null` must be a null method"),
         (lambda: PoissonProcess(0.0, SQUARE), "`intensity`: must be positive"),
         (lambda: PoissonProcess(lambda u: u, SQUARE), r"`intensity` returned shape \(\d+, 2\)"),
@@ -496,6 +541,30 @@ def test_bad_conditional_intensities(value, match):
         gs.point_pattern_ksd_test(GOOD, Model(), SQUARE)
     with pytest.raises(gs.InputError, match="does not say where it lives: pass `domain`"):
         gs.point_pattern_ksd_test(GOOD, Model())
+
+
+@pytest.mark.parametrize(
+    ("drawn", "match"),
+    [
+        (
+            lambda n: [np.full((1, 2), 0.5)] * (n + 1),
+            "must return 2 patterns inside .* it returned 3 of them",
+        ),
+        (lambda n: 3.0, "a list of arrays .* it returned float"),
+        (lambda n: [np.full((2, 3), 0.5)] * n, r"pattern 0 has shape \(2, 3\), but Box.* needs \(k, 2\)"),
+        (lambda n: [np.full(4, 0.5)] * n, r"pattern 0 has shape \(4,\)"),
+        (lambda n: [np.full((2, 2), np.nan)] * n, "pattern 0: 2 of 2 rows .* hold NaN"),
+        (lambda n: [np.full((2, 2), 0.5), np.full((1, 2), 7.0)], "pattern 1: 1 of 1 rows .* lie outside"),
+    ],
+    ids=["count", "number", "columns", "flat", "NaN", "outside"],
+)
+def test_samplers_of_ones_own_are_checked(drawn, match):
+    class Model(NoSampler):
+        def sample(self, n, rng):
+            return drawn(n)
+
+    with pytest.raises(gs.SamplingError, match=match):
+        gs.point_pattern_ksd_test(GOOD, Model(), kernel=ConfigurationKernel(0.1), null=gs.MonteCarlo(9))
 
 
 def test_samplers_say_when_they_cannot(monkeypatch):

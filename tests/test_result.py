@@ -249,6 +249,35 @@ def test_notes_are_shown_in_every_form():
     assert "Note" in result._repr_html_()
 
 
+def test_long_names_and_long_lists_of_details():
+    details = {"a rather long name": np.arange(50) / 7.0, "table": [[0.123456789, 1.0]] * 30, "few": [1, 2]}
+    result = dataclasses.replace(RESULTS["defaults"](), details=details)
+    lines = result.summary().splitlines()[2:-2]
+    starts = {len(line[:21].rstrip()) <= 20 and line[20] == " " and line[21] != " " for line in lines}
+    assert starts == {True}
+    assert max(map(len, lines)) <= 110
+    assert "(50 in all)" in result.summary() and "(30 in all)" in result.summary()
+    assert "[[0.123457, 1.0], " in result.summary() and "[1, 2]" in result.summary()
+    plain = result.to_dict()["details"]
+    assert plain["a rather long name"] == details["a rather long name"].tolist()
+    assert plain["table"] == details["table"]
+
+
+def test_what_does_not_exist_is_null_in_json():
+    result = dataclasses.replace(
+        RESULTS["defaults"](),
+        domain=None,
+        statistic=np.nan,
+        v_statistic=np.nan,
+        pvalue=np.nan,
+        details={"ratio": np.nan, "ratios": np.array([1.0, np.nan])},
+    )
+    found = json.loads(result.to_json(), parse_constant=lambda name: pytest.fail(name))
+    for name in ("domain", "statistic", "v_statistic", "pvalue"):
+        assert found[name] is None
+    assert found["details"] == {"ratio": None, "ratios": [1.0, None]}
+
+
 def test_no_notes_no_heading_for_them():
     result = RESULTS["defaults"]()
     assert result.notes == ()
@@ -278,3 +307,11 @@ def test_html_holds_what_the_summary_holds(result):
 def test_the_short_form_leaves_out_the_draws():
     assert "null_distribution" not in repr(RESULTS["defaults"]())
     assert len(repr(RESULTS["defaults"]())) < 600
+
+
+def test_models_are_told_how_they_get_a_sampler():
+    latent = gs.LatentModel(lambda x, z: z - x, lambda x, draws, rng: np.zeros((len(x), draws, 2)))
+    with pytest.raises(
+        gs.InputError, match=r"Pass LatentModel\(..., sample=function of \(n, rng\)\), or use"
+    ):
+        gs.ksd_test(X, latent, null=gs.MonteCarlo(9), rng=1)

@@ -142,6 +142,15 @@ class AnchoredFeatures(SteinFeatures):
                 "not finite. Use an operator that does not need it."
             )
 
+    def take(self, index: npt.NDArray[np.intp]) -> AnchoredFeatures:
+        """The features of some observations, in the given order; the fixed point stays."""
+        weight = None if self.weight is None else self.weight[index]
+        return AnchoredFeatures(self.points[index], self.value[index], weight, self.anchor, self.anchor_value)
+
+    def mapped(self, linear_map: Array) -> SteinFeatures:
+        """Raise: other coordinates have no use where there is one test function of one coordinate."""
+        raise ScoreError("Features with a fixed point cannot be whitened. Pass the kernel inside Whitened.")
+
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
         from goodstein.form import AnchoredForm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from goodstein.auditing import AuditReport
 
 
+LONGEST_DETAIL = 80
+"""Characters of a list in the summary."""
+
+
 @dataclass(frozen=True, eq=False)
 class TestResult:
     """The outcome of a goodness-of-fit test and how it was obtained.
@@ -29,7 +34,7 @@ class TestResult:
         model fits.
     pvalue
         Probability of a statistic at least this large if the model were true; never zero. NaN (in JSON
-        null) where a test is undefined.
+        null) where a test is undefined, as is a statistic that does not exist.
     null_distribution
         Draws of the statistic under the null, on which the p-value rests.
     n
@@ -77,7 +82,7 @@ class TestResult:
             ("model", self.model),
             ("data", self.data or f"{self.n} observations on {self.domain!r}"),
             *((name, _short(part)) for name, part in parts.items() if part is not None),
-            *((name, _short(value)) for name, value in self.details.items()),
+            *((name, _brief(value)) for name, value in self.details.items()),
             ("statistic", f"{self.statistic:.6g}   ({self._statistic_name})"),
             ("p-value", f"{self.pvalue:.4g}"),
         ]
@@ -101,7 +106,9 @@ class TestResult:
     def summary(self) -> str:
         """The result as a short text."""
         lines = [self.title, ""]
-        lines += [f"  {name:<10} {value}" for name, value in self._rows()]
+        rows = self._rows()
+        width = max(10, *(len(name) for name, _ in rows))
+        lines += [f"  {name:<{width}} {value}" for name, value in rows]
         lines += ["", f"  {self._verdict()}"]
         lines += [f"  Note: {note}" for note in self.notes]
         return "\n".join(lines)
@@ -127,20 +134,20 @@ class TestResult:
         """Everything as plain numbers, strings and lists."""
         return {
             "test": self.title,
-            "statistic": float(self.statistic),
-            "pvalue": None if np.isnan(self.pvalue) else float(self.pvalue),
+            "statistic": _plain(float(self.statistic)),
+            "pvalue": _plain(float(self.pvalue)),
             "n": int(self.n),
             "model": self.model,
-            "domain": repr(self.domain),
+            "domain": None if self.domain is None else repr(self.domain),
             "operator": repr(self.operator),
             "kernel": repr(self.kernel),
             "bandwidth": _bandwidth(self.kernel),
             "null": repr(self.null),
             "valid": bool(self.audit.valid),
             "notes": list(self.notes),
-            "v_statistic": None if self.v_statistic is None else float(self.v_statistic),
+            "v_statistic": None if self.v_statistic is None else _plain(float(self.v_statistic)),
             "details": {name: _plain(value) for name, value in self.details.items()},
-            "null_distribution": np.asarray(self.null_distribution).tolist(),
+            "null_distribution": _plain(np.asarray(self.null_distribution)),
         }
 
     def to_json(self, **options: Any) -> str:
@@ -157,10 +164,28 @@ class TestResult:
 
 
 def _plain(value: Any) -> Any:
-    """A number, a string or lists of them."""
+    """A number, a string or lists of them; None for NaN, which JSON does not have."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value if isinstance(value, (int, float, str, bool, list, type(None))) else repr(value)
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value if isinstance(value, (int, float, str, type(None))) else repr(value)
+
+
+def _brief(value: object) -> str:
+    """A detail on one line; of a long list its beginning."""
+    text = " ".join(_short(value).split())
+    if len(text) <= LONGEST_DETAIL or not isinstance(value, list | tuple | np.ndarray):
+        return text
+    items = [_short(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    shown = items[0]
+    for item in items[1:]:
+        if len(shown) + len(item) > LONGEST_DETAIL - 20:
+            break
+        shown += f", {item}"
+    return f"[{shown[:LONGEST_DETAIL]}, …] ({len(items)} in all)"
 
 
 def _short(thing: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from goodstein._typing import RNG, Array, ArrayLike
 from goodstein._validation import check_count
-from goodstein.comparisons.locations import Learnt, draw_locations, learn
+from goodstein.comparisons.locations import Learnt, distinct, draw_locations, learn
 from goodstein.compose import as_generator, compose
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
@@ -82,7 +82,14 @@ def fssd_test(
     Returns
     -------
     TestResult
-        Its `details` hold the locations, the bandwidth, the number of training rows and the proxy.
+        Its `details` hold the locations, how many of them are distinct, the bandwidth, the number of
+        training rows and the proxy.
+
+    Notes
+    -----
+    Learnt locations may coincide: where the model is wrong in one place above all, the proxy draws several
+    of them there. The test stays valid and then looks at fewer places than J; "distinct locations" in
+    `details` counts those that the kernel tells apart.
 
     References
     ----------
@@ -118,6 +125,7 @@ def fssd_test(
     looked = replace(rest, operator=FiniteSet(train.fitted_operator, learnt.locations), kernel=learnt.kernel)
     details = {
         "locations": [[float(f"{number:.6g}") for number in row] for row in learnt.locations],
+        "distinct locations": distinct(learnt.locations, learnt.kernel),
         "bandwidth": _bandwidths(learnt.kernel),
         "n_train": len(problem.data) - len(rest.data),
         "power criterion": learnt.criterion,

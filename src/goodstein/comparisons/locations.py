@@ -23,6 +23,8 @@ STARTS = 5
 GRID = 3.0 * math.log(2.0) * np.linspace(-1.0, 1.0, 7)
 """Logarithms of the squared bandwidth that are tried, about that of the rule."""
 STEPS = 100
+APART = 1e-4
+"""How far below one the kernel between two locations must be for them to count as two."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,19 @@ def draw_locations(points: Array, count: int, generator: np.random.Generator) ->
     mean, n = points.mean(axis=0), len(points)
     # Random combinations of the centred rows have their covariance, also where it is singular.
     return np.asarray(mean + generator.standard_normal((count, n)) @ (points - mean) / math.sqrt(n))
+
+
+def distinct(locations: Array, kernel: Any) -> int:
+    """How many locations the kernel tells apart: 1 − k(v, v′)/k(v, v) above 10⁻⁴, in whatever units."""
+    if isinstance(kernel, Whitened):
+        locations, kernel = locations @ kernel.linear_map, kernel.kernel
+    height = float(kernel.profiles(np.zeros(1), order=0)[0][0])
+    found: list[Array] = []
+    for location in locations:
+        rho = np.array([float(((location - other) ** 2).sum()) for other in found])
+        if not found or (1.0 - kernel.profiles(rho, order=0)[0] / height > APART).all():
+            found.append(location)
+    return len(found)
 
 
 def _fixed(kernel: Any) -> bool:

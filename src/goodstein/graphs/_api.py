@@ -20,7 +20,7 @@ from goodstein.models.adapters._describe import describe
 from goodstein.nulls import MonteCarlo, Null, ParametricBootstrap
 from goodstein.problem import Problem
 from goodstein.result import TestResult
-from goodstein.testing import check_null, describe_data, draw_seeds
+from goodstein.testing import calibrated, check_null, describe_data, draw_seeds
 
 TITLE = "Graph kernel Stein test"
 
@@ -73,7 +73,9 @@ def graph_ksd_test(
         anew for every simulated one; None takes every pair once, without random numbers.
     null
         :class:`MonteCarlo`; or :class:`ParametricBootstrap` for a model fitted to this graph, such as
-        ``ParametricBootstrap(families.ERGM.fit)``.
+        ``ParametricBootstrap(families.ERGM.fit)``. A `fit` of your own is given a
+        :class:`goodstein.graphs.Graph`, whose ``adjacency`` is the matrix (N, N), in whatever form `graph`
+        was passed.
     sweeps
         Updates of every pair, on average, between the observed graph and a simulated one's origin, and
         again from there to the simulated graph.
@@ -118,12 +120,19 @@ def graph_ksd_test(
     observed = as_graph(graph)
     wrapped = as_graph_model(model, len(observed), sweeps)
     operator = GlauberFlips(n_edges)
+    compared = choose_kernel(kernel, operator)
+    if not callable(getattr(compared, "form", None)):
+        raise InputError(
+            f"`kernel` must be a kernel on graphs such as graphs.SubgraphCounts() or "
+            f"graphs.WeisfeilerLehman(), got {kernel!r}, which compares other things."
+        )
     probes, null_seed, edge_seed = draw_seeds(as_generator(rng))
     origin = wrapped.walk(observed.adjacency, np.random.default_rng(probes))
     data = replace(observed, origin=origin, seed=edge_seed)
-    problem = GraphProblem(data, wrapped, None, operator, choose_kernel(kernel, operator))  # type: ignore[arg-type]
+    problem = GraphProblem(data, wrapped, None, operator, compared)  # type: ignore[arg-type]
     _ = problem.form
-    calibration = null.calibrate(problem, workers=workers, rng=np.random.default_rng(null_seed))
+    null_rng = np.random.default_rng(null_seed)
+    calibration, notes = calibrated(problem, null, workers, null_rng, stacklevel=3)
     check = Check("null distribution", "pass", "Simulated, so that no condition has to hold.")
     return GraphTestResult(
         statistic=calibration.statistic,
@@ -137,6 +146,7 @@ def graph_ksd_test(
         kernel=problem.fitted_kernel,
         null=null,
         audit=AuditReport(wrapped.name, "graphs", repr(operator), (check,)),
+        notes=tuple(notes),
         data=describe_data(data),
         title=TITLE,
         details={"pairs": problem.form.n},

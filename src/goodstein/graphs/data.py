@@ -120,8 +120,14 @@ def _from_networkx(graph: Any, name: str) -> Array:
         )
     index: dict[Hashable, int] = {node: i for i, node in enumerate(graph.nodes)}
     matrix = np.zeros((len(index), len(index)))
-    for a, b in graph.edges:
+    for a, b, weight in graph.edges(data="weight"):
         if a == b:
             raise InputError(f"`{name}` has a self-loop at node {a!r}. Remove it: the models have none.")
+        if weight is not None and weight != 1:
+            raise InputError(
+                f"`{name}`: the edge ({a!r}, {b!r}) has weight {weight!r}; only graphs without weights are "
+                "supported. plain = networkx.Graph(graph.edges) forgets them, and then "
+                "plain.add_nodes_from(graph) keeps nodes without edges."
+            )
         matrix[index[a], index[b]] = matrix[index[b], index[a]] = 1.0
     return matrix

@@ -90,7 +90,8 @@ class ConditionalModel:
         ----------
         mean
             A function of x that returns (n,) or (n, q), or a fitted regressor with a method
-            ``predict``, such as those of scikit-learn.
+            ``predict``, such as those of scikit-learn. One that was fitted to a data frame takes the
+            columns of x in the order of that data frame.
         scale
             The standard deviation: a number, one for each column of y, a function of x, or a fitted
             regressor.
@@ -141,6 +142,8 @@ class ConditionalModel:
     def has_sample(self) -> bool:
         """Whether :meth:`sample` is available."""
         return "sample" in self._functions
+
+    sampler_advice = "Pass ConditionalModel(..., sample=function of (x, rng))"
 
     def score(self, y: ArrayLike, x: ArrayLike) -> Array:
         """∇_y log p(y | x) at each row, in the shape of y."""

@@ -55,6 +55,13 @@ class ConditionalNormal:
         """Mean and scale at each row, each in the shape of y."""
         mean = _shaped(_evaluate(self.mean, x), shape, "mean")
         if isinstance(self.scale, np.ndarray):
+            columns = 1 if len(shape) == 1 else shape[1]
+            if self.scale.size not in (1, columns):
+                raise ScoreError(
+                    f"`scale` of ConditionalModel.gaussian has {self.scale.size} numbers, but y has "
+                    f"{columns} column{'' if columns == 1 else 's'}. Pass one number, one for each column "
+                    "of y, or a function of x."
+                )
             return mean, np.broadcast_to(self.scale, shape)
         scale = _shaped(_evaluate(self.scale, x), shape, "scale")
         wrong: BoolArray = np.asarray(~(as_matrix(scale) > 0).all(axis=1))
@@ -67,7 +74,22 @@ class ConditionalNormal:
 
 def _evaluate(function: Any, x: Array) -> Any:
     """A function of x, or the prediction of a regressor, which wants a table."""
-    return function.predict(as_matrix(x)) if hasattr(function, "predict") else function(x)
+    return function.predict(_table(function, as_matrix(x))) if hasattr(function, "predict") else function(x)
+
+
+def _table(regressor: Any, x: Array) -> Any:
+    """x with the names of the columns that a regressor was fitted with, if it knows any.
+
+    Without them scikit-learn warns at every prediction, and what chooses columns by name fails.
+    """
+    names = getattr(regressor, "feature_names_in_", None)
+    if names is None or len(names) != x.shape[1]:
+        return x
+    try:
+        import pandas as pd
+    except ImportError:
+        return x
+    return pd.DataFrame(x, columns=names)
 
 
 def _shaped(values: Any, shape: tuple[int, ...], name: str) -> Array:
@@ -75,7 +97,9 @@ def _shaped(values: Any, shape: tuple[int, ...], name: str) -> Array:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim == 0:
         return np.broadcast_to(array, shape)
-    if array.size != np.prod(shape):
+    # The same number of values is not enough: a transposed mean has that, too.
+    column = len(shape) == 1 or shape[1] == 1
+    if array.shape != shape and not (column and array.shape in (shape[:1], (shape[0], 1))):
         raise ScoreError(
             f"`{name}` of ConditionalModel.gaussian returned shape {array.shape} for outcomes of "
             f"shape {shape}."

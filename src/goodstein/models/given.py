@@ -80,7 +80,7 @@ class Joint:
             return values
         if not hasattr(values, "reshape"):
             values = np.asarray(values)
-        if _size(values) != _size(y):
+        if _squeezed(values) != _squeezed(y):  # a transposed array has the right size, too
             raise ScoreError(f"returned shape {tuple(values.shape)}")
         # 0·x + 0: zeros of the same library, dtype and device, without asking which.
         return _concatenate(values.reshape(y.shape), x * 0.0)
@@ -116,8 +116,9 @@ class OutcomeDomain(Domain):
         return repr(self._inner)
 
 
-def _size(values: Any) -> int:
-    return int(np.prod(tuple(values.shape), dtype=np.int64))
+def _squeezed(values: Any) -> list[int]:
+    """The shape without axes of length one."""
+    return [int(length) for length in values.shape if length != 1]
 
 
 def _concatenate(left: Any, right: Any) -> Any:

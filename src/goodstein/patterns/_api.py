@@ -11,9 +11,10 @@ from goodstein.compose import as_generator, check_parts, choose_kernel
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
+from goodstein.kernels.base import RadialKernel
 from goodstein.models.adapters._describe import describe
 from goodstein.nulls import Null, WildBootstrap
-from goodstein.patterns.data import Patterns, as_patterns
+from goodstein.patterns.data import Patterns, as_pattern, as_patterns
 from goodstein.patterns.operator import Papangelou
 from goodstein.patterns.quadrature import quadrature
 from goodstein.problem import Problem
@@ -43,6 +44,7 @@ def point_pattern_ksd_test(
     ----------
     patterns
         A sequence of at least two patterns, each an array (k_i, d) or a data frame; some may be empty.
+        Of a dictionary the values are taken.
     model
         :class:`families.PoissonProcess`, :class:`families.Strauss`, or any object with a method
         ``papangelou(u, pattern)`` that returns the conditional intensity at the points u (k, d) given a
@@ -84,17 +86,31 @@ def point_pattern_ksd_test(
     """
     check_workers(workers)
     check_null(null)
-    if not hasattr(operator or Papangelou(), "default_kernel"):
+    if operator is not None and not _for_patterns(operator):
         raise InputError(f"`operator` of a test for point patterns must be Papangelou(), got {operator!r}.")
     check_parts(domain, operator)
     process = as_process(model, domain)
     data = as_patterns(patterns, process.domain)
     chosen = operator if operator is not None else Papangelou()
     seeds = draw_seeds(as_generator(rng))
-    problem = Problem(data, process, process.domain, chosen, choose_kernel(kernel, chosen))
+    compared = choose_kernel(kernel, chosen)
+    if isinstance(compared, RadialKernel) or type(compared).__module__.startswith("goodstein.kernels"):
+        raise InputError(
+            f"`kernel` must be a kernel on point patterns such as patterns.ConfigurationKernel(), got "
+            f"{kernel!r}, which compares points. ConfigurationKernel(bandwidth=...) sums up a Gaussian of "
+            "points."
+        )
+    problem = Problem(data, process, process.domain, chosen, compared)
     return run_test(
         problem, null=null, workers=workers, seeds=seeds, audit=audit, title="Point pattern kernel Stein test"
     )
+
+
+def _for_patterns(operator: Any) -> bool:
+    """Whether an operator may take point patterns: ours, or one of the user's own."""
+    if isinstance(operator, Papangelou):
+        return True
+    return hasattr(operator, "default_kernel") and not type(operator).__module__.startswith("goodstein.")
 
 
 class Process:
@@ -108,6 +124,8 @@ class Process:
     def has_sample(self) -> bool:
         """Whether the model can be simulated."""
         return callable(getattr(self.raw, "sample", None))
+
+    sampler_advice = "Give the model a method sample(n, rng) that returns a list of n patterns, (k, d) each"
 
     def papangelou(self, u: Array, pattern: Array) -> Array:
         """The conditional intensity at points u (k, d) given a pattern (l, d), (k,)."""
@@ -131,13 +149,16 @@ class Process:
 
     def sample(self, n: int, rng: RNG = None) -> Patterns:
         """Independent patterns."""
-        drawn = Patterns(self.raw.sample(n, np.random.default_rng(rng)), self.domain.dim)
-        if len(drawn) != n or not self.domain.contains(drawn.pooled).all():
-            raise SamplingError(
-                f"The sampler of {self.name} must return {n} patterns inside {self.domain!r}; it returned "
-                f"{len(drawn)}, or points outside."
-            )
-        return drawn
+        drawn = self.raw.sample(n, np.random.default_rng(rng))
+        wanted = f"The sampler of {self.name} must return {n} patterns inside {self.domain!r}"
+        if not hasattr(drawn, "__len__") or len(drawn) != n:
+            got = f"{len(drawn)} of them" if hasattr(drawn, "__len__") else type(drawn).__name__
+            raise SamplingError(f"{wanted}, a list of arrays (k, {self.domain.dim}); it returned {got}.")
+        try:
+            checked = [as_pattern(item, i, self.domain) for i, item in enumerate(drawn)]
+        except (InputError, DomainError) as error:
+            raise SamplingError(f"{wanted}; {str(error).removeprefix('`patterns`: ')}") from None
+        return Patterns(checked, self.domain.dim)
 
     def sample_like(self, data: Patterns, rng: np.random.Generator) -> Patterns:
         """As many patterns as there are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -78,8 +78,14 @@ def as_patterns(patterns: Any, domain: Domain) -> Patterns:
             f"`patterns` is one array of shape {patterns.shape}, but the test needs several independent "
             "patterns: pass a list with one array of shape (k, d) for each."
         )
+    if hasattr(patterns, "columns"):
+        raise InputError(
+            "`patterns` is one data frame, but the test needs several independent patterns: pass a list with "
+            "one data frame of coordinates for each, such as "
+            '[part[["x", "y"]] for _, part in frame.groupby("pattern")].'
+        )
     try:
-        items = list(patterns)
+        items = list(patterns.values() if isinstance(patterns, Mapping) else patterns)
     except TypeError:
         raise InputError(
             f"`patterns` must be a sequence of arrays, one for each pattern, got {type(patterns).__name__}."
@@ -90,13 +96,14 @@ def as_patterns(patterns: Any, domain: Domain) -> Patterns:
             "independent ones. Parts of one large pattern will do if they are far enough apart to be "
             "independent."
         )
-    result = Patterns([_as_pattern(item, i, domain) for i, item in enumerate(items)], domain.dim)
+    result = Patterns([as_pattern(item, i, domain) for i, item in enumerate(items)], domain.dim)
     if not result.counts.any():
         raise InputError(f"`patterns`: all {len(result)} patterns are empty. Check the data.")
     return result
 
 
-def _as_pattern(item: Any, i: int, domain: Domain) -> Array:
+def as_pattern(item: Any, i: int, domain: Domain) -> Array:
+    """The i-th pattern of a user or of a sampler, checked, (k, d)."""
     name = f"`patterns`: pattern {i}"
     try:
         array = _as_array(item)

@@ -71,6 +71,7 @@ def as_model(model: Any) -> Model:
             f"`model` is the class {model.__name__}, not one of its instances. "
             f"Call it with parameters: {model.__name__}(...)."
         )
+    _require_points(model)
     origins = roots(model)
     if "sklearn" in origins and not _own_score(model):
         # First, because the `score` of an estimator is a figure of merit, not a gradient.
@@ -101,6 +102,21 @@ def as_model(model: Any) -> Model:
     raise InputError(
         f"`model`: cannot use {describe(model)} of type {_type(model)}.{swapped} Accepted are\n{ACCEPTED}"
     )
+
+
+def _require_points(model: Any) -> None:
+    """Raise for models of something else than points, and say which test takes them."""
+    from goodstein.models.conditional import ConditionalModel
+
+    if isinstance(model, ConditionalModel):
+        raise InputError(
+            f"`model`: {model!r} is a model of y given x. Use conditional_ksd_test(x, y, model)."
+        )
+    if callable(getattr(model, "papangelou", None)):
+        raise InputError(
+            f"`model`: {describe(model)} is a point process, a model of whole patterns of points. Use "
+            "point_pattern_ksd_test(patterns, model)."
+        )
 
 
 def _own_score(model: Any) -> bool:
