@@ -128,7 +128,7 @@ def scenarios() -> list[Scenario]:
             tuple(alternatives),
             TESTS,
             about=ABOUT + text,
-            trials=300,
+            trials=100,
         )
         for name, alternatives, text in made
     ]

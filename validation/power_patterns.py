@@ -169,6 +169,6 @@ def scenarios() -> list[Scenario]:
         ),
     ]
     return [
-        Scenario(name, M, NULL.sample, tuple(alternatives), TESTS, about=ABOUT + text, trials=300)
+        Scenario(name, M, NULL.sample, tuple(alternatives), TESTS, about=ABOUT + text, trials=100)
         for name, alternatives, text in made
     ]

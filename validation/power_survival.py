@@ -309,7 +309,7 @@ def scenarios() -> list[Scenario]:
             alternatives({f"shape {k:g}": balanced_weibull(k) for k in (1.1, 1.2, 1.3, 1.45, 0.85, 0.7)}),
             UP_TO_A_FACTOR,
             level=0.05,
-            trials=300,
+            trials=100,
             about="A constant hazard of unknown level against Weibull laws, scaled so that the nearest "
             f"exponential law has scale one. About 30 % are censored. {CENSORING}{CALIBRATION}"
             "The bound is that of tests which know the scale.",
@@ -321,7 +321,7 @@ def scenarios() -> list[Scenario]:
             alternatives({f"amplitude {a:g}": Periodic(2.0, a) for a in (0.2, 0.35, 0.5, 0.75, 1.0)}),
             UP_TO_A_FACTOR,
             level=0.05,
-            trials=300,
+            trials=100,
             about="A constant hazard of unknown level against 1 − a·cos(2πt). About 30 % are censored. "
             f"{CENSORING}{CALIBRATION}"
             "The likelihood ratio test looks for ageing, not for periods. The bound is that of tests which "

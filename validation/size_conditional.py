@@ -112,7 +112,7 @@ def _fitted(n: int) -> Row:
         x = one_column(n, rng)
         return Pairs(x, 1.0 + 2.0 * x + rng.standard_normal(n))
 
-    null = gs.ParametricBootstrap(fit, 99)
+    null = gs.ParametricBootstrap(fit, 39)
 
     def run(pairs: Pairs, rng: np.random.Generator) -> float:
         return gs.conditional_ksd_test(pairs.x, pairs.y, fit(pairs), null=null, workers=1, rng=rng).pvalue

@@ -20,12 +20,16 @@ RARE = "Discrete data with rare states"
 ABOUT = {
     DISCRETE: "Models on a lattice; the default is `Difference(bound=10)` with the Hamming kernel. Models "
     "are sampled exactly, by enumeration. `Difference()` is the operator without bound.",
-    RARE: "Poisson(0.6) counts on 0, …, 5: a count of five is expected once in 2800, and the operator "
-    "without bound gives it the weight 1500. Where it is not in the sample Stein's identity does not show; "
-    "`ksd_test` says so in a note and recommends the bound.",
+    RARE: "Items that are zero or one. Poisson(0.6) counts on 0, …, 5: a count of five is expected once in "
+    "2800, and the operator without bound gives it the weight 1500. Where it is not in the sample Stein's "
+    "identity does not show; `ksd_test` warns of it and recommends the bound.",
 }
 
 EXPLANATIONS: dict[str, str] = {
+    f"{RARE} | items with a prevalence* | default | wild*": (
+        "Liberal where nearly all states have one neighbour that is rare: a sample without it has nothing "
+        "that balances the others. `ksd_test` warns. Monte Carlo calibration keeps the level."
+    ),
     f"{RARE} | * | Difference() | wild*": (
         "Liberal without bound: half of the mass is balanced by a state that is hardly ever in the sample. "
         "The bound, and Monte Carlo calibration, keep the level."
@@ -108,12 +112,18 @@ def rows() -> Iterator[Row]:
     yield Row(DISCRETE, "Ising, 10 spins on a line", 50, CHAIN, null=gs.MonteCarlo(99))
     yield Row(DISCRETE, "table, 3 × 3", 50, TABLE, null=gs.MonteCarlo(99))
     yield Row(DISCRETE, "table, 3 × 3", 200, TABLE, null=gs.Spectral(n_resamples=1999))
-    bootstrap = gs.ParametricBootstrap(Ising.fit, 99)
+    bootstrap = gs.ParametricBootstrap(Ising.fit, 39)
     yield Row(DISCRETE, "Ising, 5 spins, fitted", 200, SMALL, fit=Ising.fit, null=bootstrap)
     for n in SIZES:
         yield Row(RARE, "Poisson counts", n, COUNTS)
         yield Row(RARE, "Poisson counts", n, COUNTS, kernel=ORDERED, test="ordered levels")
         yield Row(RARE, "Poisson counts", n, COUNTS, gs.Difference(), test="Difference()")
+    for prevalence in (0.02, 0.2):
+        items = CategoricalTable([1 - prevalence, prevalence])
+        yield Row(RARE, f"items with a prevalence of {prevalence:.0%}", 100, items)
+    yield Row(
+        RARE, "items with a prevalence of 2%", 100, CategoricalTable([0.98, 0.02]), null=gs.MonteCarlo(99)
+    )
     yield Row(
         RARE, "Poisson counts", 50, COUNTS, gs.Difference(), null=gs.MonteCarlo(99), test="Difference()"
     )

@@ -74,10 +74,10 @@ def rows() -> Iterator[Row]:
         for n in (20, 50) if case == "unit square, Poisson(20)" else (20,):
             yield row(case, n)
     yield row("unit square, Poisson(20)", 20, gs.Spectral())
-    yield row("unit square, Poisson(3)", 10, gs.MonteCarlo(99))
+    yield row("unit square, Poisson(3)", 10, gs.MonteCarlo(39))
     model = PoissonProcess(4.0, SQUARE)
     fit = partial(PoissonProcess.fit, domain=SQUARE)
-    for null in (gs.WildBootstrap(), gs.ParametricBootstrap(fit, 99)):
+    for null in (gs.WildBootstrap(), gs.ParametricBootstrap(fit, 39)):
         yield Row(
             FITTED,
             "unit square, Poisson(4)",
