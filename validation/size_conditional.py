@@ -20,7 +20,13 @@ ABOUT = {
     "(−2, 2), or standard normal in several columns.",
 }
 
-EXPLANATIONS: dict[str, str] = {}
+EXPLANATIONS: dict[str, str] = {
+    f"{GROUP} | * | spectral*": (
+        "Conservative: the eigenvalues of H/n include the diagonal of H, which the statistic leaves out. It"
+        " holds 33 % of the sum of squares of H at n = 50 and 12 % at n = 200. The wild bootstrap of the "
+        "same statistic keeps the level."
+    ),
+}
 
 
 def growing(x: np.ndarray) -> np.ndarray:

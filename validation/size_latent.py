@@ -33,6 +33,10 @@ ABOUT = {
 }
 
 EXPLANATIONS: dict[str, str] = {
+    f"{LATENT} | Lattice(4, 1), beta-binomial | Latent, draws=1 | *": (
+        "Liberal with a single draw: at the last level the ratio ((1 − z)/z)³ has a heavy tail under the "
+        "posterior, whose second moment is barely finite here. Ten draws keep the level."
+    ),
     f"{CHAINS} | * burn-in 0 | *": (
         "Liberal, as it must be: three steps from the prior mean are no draws from the posterior, and the "
         "mean estimated score is 1.10 times the true one along it (1.00 with the burn-in of 50, which keeps "
