@@ -22,7 +22,7 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
     where
         What expects them, for the message.
     """
-    array = _as_array(data)
+    array = as_array(data)
     if array.dtype.kind not in "iuf":
         raise InputError(
             f"`data` must hold real numbers, got dtype {array.dtype}. If they are numbers, convert them: "
@@ -59,7 +59,8 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
     return x
 
 
-def _as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
+def as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
+    """Whatever a user hands in as an array of any kind of number; masked and missing values are refused."""
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         mask = np.atleast_1d(np.ma.getmaskarray(data))
         masked = mask.reshape(len(mask), -1).any(axis=1)

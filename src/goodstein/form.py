@@ -217,7 +217,7 @@ class _Prepared:
         self.kernel = kernel
         self.features = SteinFeatures(points, features.value, features.weight)
         self.norms = np.einsum("ij,ij->i", points, points)
-        self.close = bool(self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2)
+        self.close = bool(self.norms.max() <= MAX_SPREAD * shortest_length(kernel) ** 2)
 
     @cached_property
     def factors(self) -> Factors | None:
@@ -242,7 +242,7 @@ class _Prepared:
         return result
 
 
-def _shortest_length(kernel: Kernel) -> float:
+def shortest_length(kernel: Kernel) -> float:
     """The shortest bandwidth in a kernel; a kernel that names none is taken to have unit length."""
     terms = getattr(kernel, "kernels", (kernel,))
     return min(float(getattr(term, "bandwidth", None) or 1.0) for term in terms)

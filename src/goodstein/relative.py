@@ -22,7 +22,7 @@ from goodstein.operators import Operator
 from goodstein.problem import Problem
 from goodstein.result import TestResult
 from goodstein.slices import cut
-from goodstein.testing import _refusal, draw_seeds, quick_audit
+from goodstein.testing import draw_seeds, quick_audit, refusal
 
 DEGENERATE, CLEAR = 2.0, 2.0
 """What two models that both fit perfectly would show, and hardly ever more.
@@ -166,7 +166,7 @@ def relative_ksd_test(
     notes = list(report.messages("warn"))
     for part in reports:
         if not part.valid and audit:
-            raise SteinIdentityError(_refusal(part))
+            raise SteinIdentityError(refusal(part))
     if not report.valid:
         reasons = " ".join(report.messages("fail"))
         notes.insert(0, f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")

@@ -62,7 +62,7 @@ def run_test(
     notes: list[str] = []
     if not report.valid:
         if audit:
-            raise SteinIdentityError(_refusal(report))
+            raise SteinIdentityError(refusal(report))
         reasons = " ".join(report.messages("fail"))
         notes.append(f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
     simulated = getattr(null, "simulates", False)
@@ -158,7 +158,8 @@ def quick_audit(problem: Problem, rng: np.random.Generator) -> AuditReport:
     return AuditReport(problem.model.name, repr(problem.domain), short(problem.operator), tuple(checks))
 
 
-def _refusal(report: AuditReport) -> str:
+def refusal(report: AuditReport) -> str:
+    """Why a test is refused, in words."""
     reasons = " ".join(report.messages("fail"))
     return (
         f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons} "

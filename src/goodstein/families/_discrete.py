@@ -42,7 +42,7 @@ class LatticeFamily(Family):
 
     def _log_conditional(self, codes: Codes, i: int) -> Array:
         """log q(x_i = · | the others) up to a constant, (n, L)."""
-        raise NotImplementedError
+        raise NotImplementedError  # only families with a Gibbs sampler need it
 
     def score(self, x: ArrayLike) -> Array:
         """The difference score 1 − q(¬_i x)/q(x), (n, d)."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein._typing import Array
-from goodstein._validation import _as_array
+from goodstein._validation import as_array
 from goodstein.errors import InputError
 
 FEWEST = 3
@@ -69,7 +69,7 @@ def as_graph(graph: Any, name: str = "graph") -> Graph:
     if callable(getattr(graph, "is_directed", None)) and hasattr(graph, "edges"):
         matrix = _from_networkx(graph, name)
     else:
-        matrix = _as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph)
+        matrix = as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(
             f"`{name}` must be a networkx graph or an adjacency matrix (N, N), got shape {matrix.shape}."

@@ -14,7 +14,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
 from goodstein.models.callables import Kind
 from goodstein.models.given import Given, Joint, OutcomeDomain
-from goodstein.models.model import Model
+from goodstein.models.model import Model, title
 from goodstein.models.pairs import Pairs, as_matrix
 
 Function: TypeAlias = Callable[..., Any]
@@ -124,9 +124,7 @@ class ConditionalModel:
         if self._name is not None:
             return self._name
         key = "score" if "score" in self._functions else "logpdf"
-        function = self._functions[key]
-        title = getattr(function, "__qualname__", type(function).__name__)
-        return f"{key}={title.rpartition('<locals>.')[2]}"
+        return f"{key}={title(self._functions[key])}"
 
     @property
     def has_score(self) -> bool:

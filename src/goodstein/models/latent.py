@@ -12,7 +12,7 @@ from goodstein._typing import RNG, Array, ArrayLike
 from goodstein._validation import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
-from goodstein.models.model import Model, _title
+from goodstein.models.model import Model, title
 from goodstein.models.paired import ROWS, evaluate, truncated
 from goodstein.slices import cut
 
@@ -99,7 +99,7 @@ class LatentModel(Model):
         del self._functions["score"]  # it is none: only its posterior mean is
         self._conditional_score = conditional_score
         self._posterior_sample = posterior_sample
-        self._name = f"LatentModel({_title(conditional_score)})" if name is None else name
+        self._name = f"LatentModel({title(conditional_score)})" if name is None else name
 
     def score(self, x: ArrayLike) -> Array:
         """Raise: the score is a mean over the posterior of z, which can only be estimated."""

@@ -115,7 +115,7 @@ class Model:
         if self._name is not None:
             return self._name
         key = "score" if self.has_score else "logpdf"
-        return f"{key}={_title(self._functions[key])}"
+        return f"{key}={title(self._functions[key])}"
 
     @property
     def has_score(self) -> bool:
@@ -212,7 +212,7 @@ class Model:
         if not isinstance(n, (int, np.integer)) or n < 0:
             raise InputError(f"`n`: expected a whole number of points, at least 0, got {n!r}.")
         generator = np.random.default_rng(rng)
-        drawn = np.asarray(_call_sampler(self._functions["sample"], n, generator), dtype=np.float64)
+        drawn = np.asarray(call_sampler(self._functions["sample"], n, generator), dtype=np.float64)
         if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
             drawn = drawn[:, None]
         d = self._domain.dim if self._domain is not None else drawn.shape[-1] if drawn.ndim else 0
@@ -281,7 +281,7 @@ class Model:
             return Batched(self._functions[key], kind, NumPy(), Convention.BATCH, settled=True)
         place = (key, x.shape[1])
         if place not in self._recognised:
-            named = self._name or _title(self._functions[key])
+            named = self._name or title(self._functions[key])
             batched = recognise(self._functions[key], kind, x, f"`{key}` of {named}")
             if not batched.settled:
                 return batched
@@ -324,7 +324,7 @@ class Model:
         raise ScoreError(f"{message} {remedy}")
 
 
-def _call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:
+def call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:
     """Call sample(n, rng) or sample(n, rng=rng), whichever the function takes."""
     try:
         parameters = inspect.signature(function).parameters
@@ -338,12 +338,12 @@ def _call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:
     if sum(kind in positional for kind in kinds) >= 2 or inspect.Parameter.VAR_POSITIONAL in kinds:
         return function(n, rng)
     raise SamplingError(
-        f"The sampler {_title(function)} takes no random number generator, so its draws could not be "
+        f"The sampler {title(function)} takes no random number generator, so its draws could not be "
         "repeated. Give it the signature sample(n, rng)."
     )
 
 
-def _title(function: Function) -> str:
+def title(function: Function) -> str:
     """Name a function as its author would."""
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     return str(name if name is not None else type(function).__name__).rpartition("<locals>.")[2]

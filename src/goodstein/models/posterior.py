@@ -11,7 +11,7 @@ import numpy.typing as npt
 from goodstein._typing import Array, ArrayLike
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
-from goodstein.models.model import Model, _title
+from goodstein.models.model import Model, title
 from goodstein.models.paired import ROWS, evaluate, truncated
 from goodstein.slices import cut
 
@@ -91,7 +91,7 @@ class Posterior(Model):
         self._prior = Model(score=prior_score, name="the prior")
         self._likelihood_score = likelihood_score
         self._all_points = batched
-        self._name = f"Posterior({_title(likelihood_score)})" if name is None else name
+        self._name = f"Posterior({title(likelihood_score)})" if name is None else name
 
     @property
     def observations(self) -> npt.NDArray[Any]:

@@ -17,7 +17,7 @@ from goodstein.domains.box import Box
 from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows
 from goodstein.models.adapters._describe import describe, roots
 from goodstein.models.elementwise import Elementwise
-from goodstein.models.model import _call_sampler, _title
+from goodstein.models.model import call_sampler, title
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -100,7 +100,7 @@ class SurvivalModel:
                     f"{function!r}."
                 )
         self._functions = {key: value for key, value in functions.items() if value is not None}
-        self._name = name if name is not None else f"hazard={_title(hazard)}"
+        self._name = name if name is not None else f"hazard={title(hazard)}"
         self._elementwise = {
             key: Elementwise(value, f"`{key}` of {self._name}")
             for key, value in self._functions.items()
@@ -256,7 +256,7 @@ class SurvivalModel:
         check_count(n, "n")
         if "sample" not in self._functions:
             return self.quantile(rng.standard_exponential(n))
-        drawn = np.asarray(_call_sampler(self._functions["sample"], n, rng), np.float64)
+        drawn = np.asarray(call_sampler(self._functions["sample"], n, rng), np.float64)
         if drawn.shape not in ((n,), (n, 1)):
             raise SamplingError(f"The sampler of {self.name} returned shape {drawn.shape}; expected ({n},).")
         drawn = drawn.reshape(n)

@@ -25,7 +25,7 @@ import numpy as np
 
 from goodstein._typing import Array
 from goodstein.errors import InputError
-from goodstein.form import MAX_SPREAD, BlockForm, _shortest_length
+from goodstein.form import MAX_SPREAD, BlockForm, shortest_length
 from goodstein.kernels.base import Kernel
 
 ORDER = 4
@@ -43,7 +43,7 @@ class _SecondOrderForm(BlockForm):
         self.points = points - np.partition(points, middle, axis=0)[middle]
         self.vectors = vectors
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
-        self.close = bool(self.norms.max() <= MAX_SPREAD * _shortest_length(kernel) ** 2)
+        self.close = bool(self.norms.max() <= MAX_SPREAD * shortest_length(kernel) ** 2)
 
     @property
     def n(self) -> int:

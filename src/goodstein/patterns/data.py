@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein._typing import Array
-from goodstein._validation import _as_array
+from goodstein._validation import as_array
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, describe_rows
 
@@ -106,7 +106,7 @@ def as_pattern(item: Any, i: int, domain: Domain) -> Array:
     """The i-th pattern of a user or of a sampler, checked, (k, d)."""
     name = f"`patterns`: pattern {i}"
     try:
-        array = _as_array(item)
+        array = as_array(item)
     except InputError as error:
         raise InputError(f"{name}: {str(error).removeprefix('`data`').lstrip(': ')}") from None
     if array.size == 0:
