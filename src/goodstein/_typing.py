@@ -10,6 +10,9 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 """A float64 array: data are (n, d), scores (n, d), log densities (n,)."""
 
+Single: TypeAlias = npt.NDArray[np.float32]
+"""A float32 array: only inside the engine."""
+
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 RNG: TypeAlias = "int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None"

@@ -115,9 +115,9 @@ class SteinForm(BlockForm):
         self.kernel = kernel
 
     @cached_property
-    def _prepared(self) -> _Prepared:
+    def prepared(self) -> Prepared:
         """Made when the first block is asked for: a form that is only permuted never needs it."""
-        return _Prepared(self.features, self.kernel)
+        return Prepared(self.features, self.kernel)
 
     @property
     def n(self) -> int:
@@ -127,17 +127,19 @@ class SteinForm(BlockForm):
     def take(self, index: Any) -> SteinForm:
         """The form of some observations, in the given order."""
         form = SteinForm(self.features.take(index), self.kernel)
-        if "_prepared" in self.__dict__:
-            form.__dict__["_prepared"] = self._prepared.take(index)
+        if "prepared" in self.__dict__:
+            form.__dict__["prepared"] = self.prepared.take(index)
         return form
 
     def block(self, rows: slice, cols: slice) -> Array:
         """H[rows, cols]; the array is scratch of this thread, valid until its next block."""
-        return self._prepared.block(rows, cols)
+        return self.prepared.block(rows, cols)
 
     def diagonal(self) -> Array:
         """h(x_i, x_i), (n,)."""
-        features, kernel = self._prepared.features, self._prepared.kernel
+        features, kernel = self.features, self.kernel
+        if isinstance(kernel, Whitened):
+            features, kernel = self.prepared.features, self.prepared.kernel
         phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
         value, weight = features.value, features.weight
         m = features.points.shape[1]
@@ -205,7 +207,7 @@ class AnchoredForm(BlockForm):
         return np.asarray(self._inner.diagonal() + 2.0 * shift + constant)
 
 
-class _Prepared:
+class Prepared:
     """Centred features in the kernel's own coordinates, with their factors."""
 
     def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
@@ -224,19 +226,22 @@ class _Prepared:
         """Factors of the features, where products are precise enough and not too wide."""
         return factorise(self.features, self.norms, MAX_COLUMNS) if self.close else None
 
-    def take(self, index: Any) -> _Prepared:
+    def take(self, index: Any) -> Prepared:
         """The same for some observations, around the same centre."""
         taken = copy.copy(self)
         taken.features, taken.norms = self.features.take(index), self.norms[index]
         taken.__dict__.pop("factors", None)
         return taken
 
-    def block(self, rows: slice, cols: slice) -> Array:
-        tile: _FactoredTile | _DirectTile
+    def tile(self, rows: slice, cols: slice) -> _FactoredTile | _DirectTile:
+        """The parts of a block that do not depend on the kernel."""
         if self.factors is not None:
-            tile = _FactoredTile(self.factors, rows, cols)
-        else:
-            tile = _DirectTile(self.features, rows, cols, close=self.close)
+            return _FactoredTile(self.factors, rows, cols)
+        return _DirectTile(self.features, rows, cols, close=self.close)
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols]."""
+        tile = self.tile(rows, cols)
         stein_tile = getattr(self.kernel, "stein_tile", None)
         result: Array = stein_tile(tile) if stein_tile is not None else generic_tile(self.kernel, tile)
         return result

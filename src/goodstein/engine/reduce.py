@@ -82,13 +82,67 @@ class Weights(Protocol):
         """Rows of each strip."""
         ...
 
-    def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
-        """What H[rows, cols] adds to the partial result of its strip."""
+    def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
+        """What H[rows, cols] of every form, (rows, forms, cols), adds to the partial results of its strip."""
         ...
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """Σ_{i<j} ε_i ε_j H_ij for every draw, from the partial results of all strips."""
         ...
+
+
+class Bundle(Protocol):
+    """Several forms of the same observations that are cheaper together than one by one."""
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        ...
+
+    @property
+    def scales(self) -> Sequence[float]:
+        """A positive number for each form, divided by which its entries are safe in single precision."""
+        ...
+
+    def take(self, index: Any) -> Bundle:
+        """The forms of some observations, in the given order."""
+        ...
+
+    def fill(self, rows: slice, cols: slice, out: npt.NDArray[np.float32]) -> Array:
+        """Write H[rows, cols]/scale of every form to out[:, form], zeros on and below H's diagonal.
+
+        Returns the sums of the entries of H that were written, (forms,).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A bundle of one form."""
+
+    form: Form
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return self.form.n
+
+    @cached_property
+    def scales(self) -> tuple[float]:
+        """The largest entry of the matrix, which lies on its diagonal."""
+        return (float(self.form.diagonal().max()) or 1.0,)
+
+    def take(self, index: Any) -> Alone:
+        """The form of some observations, in the given order."""
+        return Alone(self.form.take(index))
+
+    def fill(self, rows: slice, cols: slice, out: npt.NDArray[np.float32]) -> Array:
+        """Write the block, summed up before it is rounded."""
+        block = self.form.block(rows, cols)
+        if cols.start < rows.stop:
+            block = np.triu(block, k=rows.start - cols.start + 1)
+        np.multiply(block, 1.0 / self.scales[0], out=out[:, 0], casting="same_kind")
+        return np.array([block.sum()])
 
 
 def quadratic_forms(
@@ -107,50 +161,63 @@ def quadratic_forms(
     tile
         Columns of the matrix computed at a time; it changes speed only.
     """
-    n = form.n
+    statistics, draws = joint_quadratic_forms([Alone(form)], weights, workers=workers, tile=tile)
+    return float(statistics[0]), draws[0]
+
+
+def joint_quadratic_forms(
+    bundles: Sequence[Bundle], weights: Weights | None, *, workers: Workers = None, tile: int = CHUNK
+) -> tuple[Array, Array]:
+    """U of every form, (forms,), and bootstrap draws with the same signs for all of them, (forms, draws).
+
+    Parameters are those of :func:`quadratic_forms`; all forms are of the same observations.
+    """
+    n = bundles[0].n
     order = weights.order() if weights is not None else None
     if order is not None:
-        form = form.take(order)
+        bundles = [bundle.take(order) for bundle in bundles]
     strips = weights.strips() if weights is not None else cut(0, n, CHUNK)
-    # Entries are at most max_i H_ii, so this keeps every product within the range of float32.
-    scale = float(form.diagonal().max())
-    task = _StripTask(form, weights, 1.0 / scale if scale > 0 else 1.0, tile)
+    scales = [scale for bundle in bundles for scale in bundle.scales]
+    task = _StripTask(tuple(bundles), weights, len(scales), tile)
     results = run(task, strips, workers, size=n)
     pairs = n * (n - 1)
-    statistic = 2.0 * sum(total for total, _ in results) / pairs
+    statistics = np.array([2.0 * sum(total[k] for total, _ in results) / pairs for k in range(len(scales))])
     if weights is None:
-        return statistic, np.empty(0)
-    draws = weights.draws([partial for _, partial in results])
-    return statistic, draws * (2.0 * (scale if scale > 0 else 1.0) / pairs)
+        return statistics, np.empty((len(scales), 0))
+    draws = [
+        weights.draws([partials[k] for _, partials in results]) * (2.0 * scale / pairs)
+        for k, scale in enumerate(scales)
+    ]
+    return statistics, np.array(draws)
 
 
 @dataclass(frozen=True)
 class _StripTask:
-    form: Form
+    bundles: tuple[Bundle, ...]
     weights: Weights | None
-    factor: float
+    count: int
     tile: int
 
-    def __call__(self, rows: slice) -> tuple[float, Array]:
-        """The sum of the strip's entries above the diagonal, and its share of the draws."""
-        n, height = self.form.n, rows.stop - rows.start
-        total = 0.0
-        partial: Array | None = None
-        for start in range(rows.start, n, WIDTH):
-            stop = min(start + WIDTH, n)
-            held = scratch("strip", (height, stop - start), np.float32)
+    def __call__(self, rows: slice) -> tuple[Array, list[Array]]:
+        """For every form, the sum of the strip's entries above the diagonal, and its share of the draws."""
+        n, height, count = self.bundles[0].n, rows.stop - rows.start, self.count
+        totals = np.zeros(count)
+        partials: list[Array] = []
+        width = max(self.tile, WIDTH // count // self.tile * self.tile)
+        for start in range(rows.start, n, width):
+            stop = min(start + width, n)
+            held = scratch("strip", (height, count, stop - start), np.float32)
             for cols in cut(start, stop, self.tile):
-                block = self.form.block(rows, cols)
-                if cols.start < rows.stop:
-                    block = np.triu(block, k=rows.start - cols.start + 1)
-                total += float(block.sum())
-                if self.weights is not None:
-                    target = held[:, cols.start - start : cols.stop - start]
-                    np.multiply(block, self.factor, out=target, casting="same_kind")
+                first = 0
+                for bundle in self.bundles:
+                    last = first + len(bundle.scales)
+                    out = held[:, first:last, cols.start - start : cols.stop - start]
+                    totals[first:last] += bundle.fill(rows, cols, out)
+                    first = last
             if self.weights is not None:
-                share = self.weights.strip_draws(rows, slice(start, stop), held)
-                partial = share if partial is None else partial + share
-        return total, partial if partial is not None else np.empty(0)
+                shares = self.weights.strip_draws(rows, slice(start, stop), held)
+                partials = [a + b for a, b in zip(partials, shares, strict=True)] if partials else shares
+        return totals, partials
 
 
 @dataclass(frozen=True)
@@ -177,12 +244,14 @@ class IndependentSigns:
         """Equal strips."""
         return cut(0, self.n, strip_height(self.n))
 
-    def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
+    def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
         """The strip's share of every draw, (count,)."""
-        product = scratch("product", (self.count, block.shape[0]), block.dtype)
-        np.matmul(self.signs[:, cols], block.T, out=product)
-        result: Array = np.einsum("bi,bi->b", self.signs[:, rows], product).astype(np.float64)
-        return result
+        product = scratch("product", (self.count, len(blocks)), blocks.dtype)
+        shares = []
+        for k in range(blocks.shape[1]):
+            np.matmul(self.signs[:, cols], blocks[:, k].T, out=product)
+            shares.append(np.einsum("bi,bi->b", self.signs[:, rows], product).astype(np.float64))
+        return shares
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """The sum over the strips."""
@@ -240,22 +309,26 @@ class OrthogonalSigns:
         inner = self.edges[first + 1 : last]
         return first, [0, *(edge - part.start for edge in inner), part.stop - part.start]
 
-    def strip_draws(self, rows: slice, cols: slice, block: npt.NDArray[Any]) -> Array:
+    def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
         """The strip's share of S_I·, (blocks of the strip, vectors, M)."""
         _, row_edges = self._within(rows)
         first, col_edges = self._within(cols)
-        share = np.zeros((len(row_edges) - 1, self.vectors, self.blocks))
+        forms, width = blocks.shape[1:]
+        shares = np.zeros((forms, len(row_edges) - 1, self.vectors, self.blocks))
         left, right = self.signs[:, rows], self.signs[:, cols]
         for i, (start, stop) in enumerate(pairwise(row_edges)):
             # Where the strip begins on the diagonal, a block of rows begins i blocks later.
             skip = i if cols.start == rows.start else 0
             begin = col_edges[skip]
-            product = scratch("product", (self.vectors, block.shape[1] - begin), block.dtype)
-            np.matmul(left[:, start:stop], block[start:stop, begin:], out=product)
-            product *= right[:, begin:]
             starts = [edge - begin for edge in col_edges[skip:-1]]
-            share[i, :, first + skip : first + len(col_edges) - 1] = np.add.reduceat(product, starts, axis=1)
-        return share
+            # All forms in one product: they have the same signs.
+            product = scratch("product", (self.vectors, forms * width), blocks.dtype)
+            np.matmul(left[:, start:stop], blocks[start:stop].reshape(stop - start, -1), out=product)
+            by_form = product.reshape(self.vectors, forms, width)[:, :, begin:]
+            by_form *= right[:, None, begin:]
+            sums = np.add.reduceat(by_form, starts, axis=2)
+            shares[:, i, :, first + skip : first + len(col_edges) - 1] = sums.swapaxes(0, 1)
+        return list(shares)
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """All Hadamard patterns of all sign vectors."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.kernels.base import RadialKernel, Tile
+from goodstein._typing import Array, Single
+from goodstein.kernels.base import Parts, RadialKernel, Tile
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,18 @@ class Gaussian(RadialKernel):
         np.exp(k, out=k)
         out *= k
         return out
+
+    shares_parts = True  # no annotation: not a field
+
+    def parts_scale(self, unit: float) -> float:
+        """A factor that is the same for all pairs: none."""
+        return 1.0
+
+    def stein_parts(self, parts: Parts, out: Single) -> None:
+        """The same from parts that several bandwidths share."""
+        rate = float(np.float32(-0.5 * parts.unit / self.length**2))
+        inner = np.multiply(parts.r, np.float32(rate), out=parts.buffer(0))
+        inner += parts.q
+        inner *= np.float32(rate)
+        inner += parts.p
+        np.multiply(inner, parts.exponential(rate), out=out)

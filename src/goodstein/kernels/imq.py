@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
+from goodstein._typing import Array, Single
 from goodstein.errors import InputError
-from goodstein.kernels.base import RadialKernel, Tile
+from goodstein.kernels.base import Parts, RadialKernel, Tile
 
 
 def _power_profiles(rho: Array, exponent: float, scale: float, order: int) -> list[Array]:
@@ -62,6 +62,28 @@ def _power_tile(tile: Tile, exponent: float, scale: float) -> Array:
     return inner
 
 
+def _power_parts(parts: Parts, exponent: float, scale: float, out: Single) -> None:
+    """The same from parts that several bandwidths share, for the exponents −½ and −1.
+
+    With w = 1/(ρ + scale) it is w^(−e)·(P + w(eQ + w·e(e − 1)R)), without the factor scale^(−e).
+    """
+    first, second = parts.derivatives(exponent)
+    length = scale / parts.unit
+    w = np.add(parts.rho, np.float32(length), out=parts.buffer(1))
+    np.reciprocal(w, out=w)
+    inner = np.multiply(second, w, out=parts.buffer(0))
+    inner += first
+    inner *= w
+    inner += parts.p
+    if exponent == -0.5:
+        np.sqrt(w, out=w)
+    np.multiply(inner, w, out=out)
+
+
+SHARED = (-0.5, -1.0)
+"""Exponents for which kernels are made from shared parts."""
+
+
 @dataclass(frozen=True)
 class IMQ(RadialKernel):
     """Inverse multiquadric k(x, y) = (1 + ‖x − y‖²/ℓ²)^β, with bandwidth ℓ and exponent β ∈ (−1, 0).
@@ -92,6 +114,19 @@ class IMQ(RadialKernel):
         """The tile by Horner's rule."""
         return _power_tile(tile, self.exponent, self.length**2)
 
+    @property
+    def shares_parts(self) -> bool:
+        """Whether :meth:`stein_parts` may be used."""
+        return self.exponent in SHARED
+
+    def stein_parts(self, parts: Parts, out: Single) -> None:
+        """The same from parts that several bandwidths share, divided by :meth:`parts_scale`."""
+        _power_parts(parts, self.exponent, self.length**2, out)
+
+    def parts_scale(self, unit: float) -> float:
+        """A factor that is the same for all pairs."""
+        return float((self.length**2 / unit) ** -self.exponent)
+
 
 @dataclass(frozen=True)
 class RationalQuadratic(RadialKernel):
@@ -119,3 +154,16 @@ class RationalQuadratic(RadialKernel):
     def stein_tile(self, tile: Tile) -> Array:
         """The tile by Horner's rule."""
         return _power_tile(tile, -self.alpha, 2.0 * self.alpha * self.length**2)
+
+    @property
+    def shares_parts(self) -> bool:
+        """Whether :meth:`stein_parts` may be used."""
+        return -self.alpha in SHARED
+
+    def stein_parts(self, parts: Parts, out: Single) -> None:
+        """The same from parts that several bandwidths share, divided by :meth:`parts_scale`."""
+        _power_parts(parts, -self.alpha, 2.0 * self.alpha * self.length**2, out)
+
+    def parts_scale(self, unit: float) -> float:
+        """A factor that is the same for all pairs."""
+        return float((2.0 * self.alpha * self.length**2 / unit) ** self.alpha)

@@ -1,0 +1,127 @@
+"""Several kernels of one operator in one pass: the same numbers as one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import goodstein as gs
+from cases import CASES
+from goodstein.bundle import SharedForm, bundled, joint_statistics
+from goodstein.compose import compose
+from goodstein.engine.reduce import Alone, IndependentSigns, OrthogonalSigns, quadratic_forms
+from goodstein.kernels import RationalQuadratic
+from goodstein.kernels.base import Parts
+
+KERNELS = [
+    gs.Gaussian(4.0),
+    gs.Gaussian(0.5),
+    gs.IMQ(0.3),
+    gs.Gaussian(2.0),
+    gs.IMQ(2.0, exponent=-0.3),
+    RationalQuadratic(1.5, alpha=1.7),
+    gs.Gaussian(1.7),
+    gs.IMQ(5.0),
+]
+
+
+def forms(n=150, d=3, operator=None, kernels=KERNELS, offset=0.0):
+    x = np.random.default_rng(d).standard_normal((n, d)) + offset
+    model = gs.families.Normal(np.full(d, offset))
+    features = compose(x, model, None, operator).features
+    return [features.form(kernel) for kernel in kernels]
+
+
+def by_definition(form, signs):
+    """Σ_{i≠j} ε_i ε_j H_ij / n(n − 1) from the whole matrix."""
+    h = form.matrix()
+    np.fill_diagonal(h, 0.0)
+    return np.einsum("bi,ij,bj->b", signs, h, signs) / (form.n * (form.n - 1))
+
+
+@pytest.mark.parametrize("operator", [gs.Langevin(), gs.Dilation()], ids=["Langevin", "Dilation"])
+@pytest.mark.parametrize("n", [7, 150, 700])
+def test_statistics_and_draws_are_those_of_the_whole_matrix(operator, n):
+    members = forms(n, operator=operator)
+    weights = IndependentSigns(3, n, 40)
+    statistics, draws = joint_statistics(members, weights)
+    signs = weights.signs.astype(float)
+    for k, form in enumerate(members):
+        expected = by_definition(form, signs)
+        spread = np.sqrt(np.mean(expected**2))
+        np.testing.assert_allclose(draws[k], expected, rtol=0, atol=1e-5 * spread)
+        one = by_definition(form, np.ones((1, n)))[0]
+        assert abs(statistics[k] - one) < 5e-8 * max(n, 200) * spread
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_members_share_signs_and_keep_their_places(offset):
+    members = forms(offset=offset)
+    weights = OrthogonalSigns(5, members[0].n, 200)
+    statistics, draws = joint_statistics(members, weights)
+    for k, form in enumerate(members):
+        statistic, alone = quadratic_forms(form, weights)
+        spread = alone.std()
+        assert abs(statistics[k] - statistic) < 2e-5 * spread
+        np.testing.assert_allclose(draws[k], alone, rtol=0, atol=1e-5 * spread)
+
+
+def test_forms_are_bundled_where_they_share_features():
+    members = forms() + forms(operator=gs.Dilation())
+    bundles, order = bundled(members)
+    # Kernels with other exponents than −½ and −1 are made one by one.
+    assert [type(bundle) for bundle in bundles] == [SharedForm, SharedForm, *[Alone] * 4]
+    assert order == [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 14, 15, 4, 5, 12, 13]
+    mixed = [members[0], members[8], members[1], members[9]]
+    bundles, order = bundled(mixed)
+    assert len(bundles) == 2
+    assert order == [0, 2, 1, 3]
+    weights = OrthogonalSigns(5, 150, 50)
+    statistics, _ = joint_statistics(mixed, weights)
+    expected = [quadratic_forms(form, None)[0] for form in mixed]
+    np.testing.assert_allclose(statistics, expected, rtol=1e-4)
+
+
+def test_kernels_of_ones_own_and_huge_entries_stay_alone():
+    own = forms(kernels=[gs.Matern52(1.0), gs.Matern52(2.0), gs.IMQ(1.0, exponent=-0.3)])
+    assert all(isinstance(bundle, Alone) for bundle in bundled(own)[0])
+    x = np.random.default_rng(1).standard_normal((50, 2))
+    features = compose(x, lambda x: -1e12 * x, gs.Euclidean(2)).features
+    huge = [features.form(gs.Gaussian(width)) for width in (1.0, 2.0)]
+    assert all(isinstance(bundle, Alone) for bundle in bundled(huge)[0])
+    statistics, draws = joint_statistics(huge, OrthogonalSigns(1, 50, 20))
+    assert np.isfinite(statistics).all() and np.isfinite(draws).all()
+
+
+@pytest.mark.parametrize("workers", [2, 3, -1])
+def test_threads_change_nothing(workers):
+    members = forms(1200)
+    weights = OrthogonalSigns(5, 1200, 100)
+    one = joint_statistics(members, weights, workers=1)
+    many = joint_statistics(members, weights, workers=workers)
+    assert np.array_equal(one[0], many[0])
+    assert np.array_equal(one[1], many[1])
+
+
+@pytest.mark.parametrize("case", CASES[::7], ids=lambda case: case.name)
+def test_parts_give_the_tile_of_every_operator(case):
+    """Single precision, against the double-precision tile, relative to the largest entry there can be."""
+    kernels = [gs.Gaussian(0.7), gs.Gaussian(1.4), gs.IMQ(0.9)]
+    members = [case.features.form(kernel) for kernel in kernels]
+    n = members[0].n
+    out = np.empty((n, len(kernels), n), np.float32)
+    shared = SharedForm(members)
+    shared.fill(slice(0, n), slice(0, n), out)
+    for k, form in enumerate(members):
+        diagonal = form.diagonal()
+        size = np.sqrt(np.outer(diagonal, diagonal))
+        expected = np.triu(form.matrix(), k=1)
+        assert np.max(np.abs(shared.scales[k] * out[:, k] - expected) / size) < 2e-6
+
+
+def test_exponentials_by_squaring_are_exponentials():
+    rho = np.random.default_rng(1).exponential(size=(20, 30)).astype(np.float32)
+    parts = Parts(rho, rho, rho, rho, 1.0)
+    for rate in (-0.01, -0.02, -0.08, -0.16, -0.32, -0.5, -4.0, -4.0, -1.0):
+        got = parts.exponential(rate)
+        np.testing.assert_allclose(got, np.exp(rate * rho.astype(float)), rtol=4e-6)
