@@ -81,8 +81,8 @@ class TestResult:
         return [
             ("model", self.model),
             ("data", self.data or f"{self.n} observations on {self.domain!r}"),
-            *((name, _short(part)) for name, part in parts.items() if part is not None),
-            *((name, _brief(value)) for name, value in self.details.items()),
+            *((name, short(part)) for name, part in parts.items() if part is not None),
+            *((name, brief(value)) for name, value in self.details.items()),
             ("statistic", f"{self.statistic:.6g}   ({self._statistic_name})"),
             ("p-value", f"{self.pvalue:.4g}"),
         ]
@@ -134,8 +134,8 @@ class TestResult:
         """Everything as plain numbers, strings and lists."""
         return {
             "test": self.title,
-            "statistic": _plain(float(self.statistic)),
-            "pvalue": _plain(float(self.pvalue)),
+            "statistic": plain(float(self.statistic)),
+            "pvalue": plain(float(self.pvalue)),
             "n": int(self.n),
             "model": self.model,
             "domain": None if self.domain is None else repr(self.domain),
@@ -145,9 +145,9 @@ class TestResult:
             "null": repr(self.null),
             "valid": bool(self.audit.valid),
             "notes": list(self.notes),
-            "v_statistic": None if self.v_statistic is None else _plain(float(self.v_statistic)),
-            "details": {name: _plain(value) for name, value in self.details.items()},
-            "null_distribution": _plain(np.asarray(self.null_distribution)),
+            "v_statistic": None if self.v_statistic is None else plain(float(self.v_statistic)),
+            "details": {name: plain(value) for name, value in self.details.items()},
+            "null_distribution": plain(np.asarray(self.null_distribution)),
         }
 
     def to_json(self, **options: Any) -> str:
@@ -163,23 +163,23 @@ class TestResult:
         return null_distribution(self, ax=ax)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A number, a string or lists of them; None for NaN, which JSON does not have."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and math.isnan(value):
         return None
     return value if isinstance(value, (int, float, str, type(None))) else repr(value)
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
     """A detail on one line; of a long list its beginning."""
-    text = " ".join(_short(value).split())
+    text = " ".join(short(value).split())
     if len(text) <= LONGEST_DETAIL or not isinstance(value, list | tuple | np.ndarray):
         return text
-    items = [_short(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    items = [short(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
     shown = items[0]
     for item in items[1:]:
         if len(shown) + len(item) > LONGEST_DETAIL - 20:
@@ -188,7 +188,7 @@ def _brief(value: object) -> str:
     return f"[{shown[:LONGEST_DETAIL]}, …] ({len(items)} in all)"
 
 
-def _short(thing: object) -> str:
+def short(thing: object) -> str:
     """A repr with its numbers to six digits, which is what a person reads."""
     return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(thing))
 

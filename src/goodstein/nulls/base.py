@@ -21,12 +21,7 @@ class Calibration:
     draws: Array
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.statistic) and np.isfinite(self.draws).all()):
-            # A NaN exceeds no draw and would pass for the smallest p-value there is.
-            raise ScoreError(
-                "The statistic or its null distribution is not finite, because the score or the operator's "
-                "weight is too large to be squared. Check the score, or rescale the data and the model."
-            )
+        _require_finite(self.statistic, self.draws)
 
     @property
     def pvalue(self) -> float:
@@ -42,8 +37,38 @@ class Calibration:
         return (1 + exceed) / (1 + len(self.draws))
 
 
+@dataclass(frozen=True)
+class JointCalibration:
+    """Statistics of several tests of the same data, (tests,), and joint draws of them, (tests, draws)."""
+
+    statistics: Array
+    draws: Array
+
+    def __post_init__(self) -> None:
+        _require_finite(self.statistics, self.draws)
+
+    def __getitem__(self, k: int) -> Calibration:
+        """The test by itself."""
+        return Calibration(float(self.statistics[k]), self.draws[k])
+
+
+def _require_finite(statistic: float | Array, draws: Array) -> None:
+    if not (np.isfinite(statistic).all() and np.isfinite(draws).all()):
+        # A NaN exceeds no draw and would pass for the smallest p-value there is.
+        raise ScoreError(
+            "The statistic or its null distribution is not finite, because the score or the operator's "
+            "weight is too large to be squared. Check the score, or rescale the data and the model."
+        )
+
+
 class Null(Protocol):
-    """What the library asks of a null method; any object with this method can be passed as `null`."""
+    """What the library asks of a null method; any object with this method can be passed as `null`.
+
+    One that can draw the statistics of several tests jointly also has
+    ``calibrate_jointly(collection, *, workers, rng) -> JointCalibration``, which
+    :func:`goodstein.aggregated_test` needs; ``simulates = True`` says that it simulates the model, so that
+    warnings about asymptotic approximations do not concern it.
+    """
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the problem and draws of it under the null."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from goodstein._typing import Array
 from goodstein._validation import check_count
+from goodstein.collection import Collection
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import BandwidthError, InputError, ScoreError
-from goodstein.nulls.base import Calibration, draw_seed
+from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
 from goodstein.problem import Problem
 
 
@@ -50,6 +52,33 @@ class MonteCarlo:
         statistic = problem.statistic(workers)
         draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
         return Calibration(statistic, np.array(draws))
+
+    def calibrate_jointly(
+        self, collection: Collection, *, workers: Workers, rng: np.random.Generator
+    ) -> JointCalibration:
+        """The statistics of several tests, of the data and of every simulated sample."""
+        require_sampler(collection.model, "MonteCarlo")
+        task = _SimulatedJointly(collection, draw_seed(rng))
+        statistics = collection.statistics(workers)
+        draws = run(task, range(self.n_resamples), workers, size=len(collection.data) * self.n_resamples)
+        return JointCalibration(statistics, np.array(draws).T)
+
+
+@dataclass(frozen=True)
+class _SimulatedJointly:
+    """The statistics of the k-th simulated sample."""
+
+    collection: Collection
+    seed: int
+
+    def __call__(self, k: int) -> Array:
+        sample = self.collection.simulate(np.random.default_rng([self.seed, k]))
+        try:
+            return self.collection.with_data(sample).statistics()
+        except (InputError, ScoreError) as error:
+            raise type(error)(
+                f"Simulated sample {k} of {self.collection.model.name}: {str(error).removeprefix('`data`: ')}"
+            ) from None
 
 
 @dataclass(frozen=True)

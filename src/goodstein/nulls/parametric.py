@@ -5,16 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from goodstein._typing import Array
 from goodstein._validation import check_count
+from goodstein.collection import Collection
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import CalibrationWarning, InputError
-from goodstein.nulls.base import Calibration, draw_seed
+from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
 from goodstein.nulls.montecarlo import require_sampler
 from goodstein.problem import Problem
+
+Asked = TypeVar("Asked", Problem, Collection)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,25 @@ class ParametricBootstrap:
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the data and of every simulated and refitted sample."""
         require_sampler(problem.model, "ParametricBootstrap")
+        self._warn_if_other(problem)
+        task = _Refitted(problem, self, draw_seed(rng))
+        statistic = problem.statistic(workers)
+        draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
+        return Calibration(statistic, np.array(draws))
+
+    def calibrate_jointly(
+        self, collection: Collection, *, workers: Workers, rng: np.random.Generator
+    ) -> JointCalibration:
+        """The statistics of several tests, of the data and of every simulated and refitted sample."""
+        require_sampler(collection.model, "ParametricBootstrap")
+        self._warn_if_other(collection.problems[0])
+        task = _RefittedJointly(collection, self, draw_seed(rng))
+        statistics = collection.statistics(workers)
+        draws = run(task, range(self.n_resamples), workers, size=len(collection.data) * self.n_resamples)
+        return JointCalibration(statistics, np.array(draws).T)
+
+    def _warn_if_other(self, problem: Problem) -> None:
+        """Warn where the model tested is not the one that the fit gives."""
         given = problem.form.diagonal()
         again = self._refitted(problem, "the data").form.diagonal()
         if not np.allclose(given, again, rtol=1e-3, atol=1e-3 * float(np.abs(given).mean())):
@@ -72,18 +95,14 @@ class ParametricBootstrap:
                 "tested model is "
                 "fit(data).",
                 CalibrationWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        task = _Refitted(problem, self, draw_seed(rng))
-        statistic = problem.statistic(workers)
-        draws = run(task, range(self.n_resamples), workers, size=problem.form.n * self.n_resamples)
-        return Calibration(statistic, np.array(draws))
 
-    def _refitted(self, problem: Problem, what: str) -> Problem:
+    def _refitted(self, problem: Asked, what: str) -> Asked:
         """The same question of the model that is fitted to the problem's data."""
         try:
             refitted = problem.with_model(self.fit(problem.data))
-            _ = refitted.form
+            _ = refitted.form if isinstance(refitted, Problem) else refitted.forms
         except Exception as error:
             remedy = ""
             if what != "the data":
@@ -98,6 +117,19 @@ class ParametricBootstrap:
         fit = getattr(self.fit, "func", self.fit)  # of a functools.partial
         name = getattr(fit, "__qualname__", repr(fit))
         return f"ParametricBootstrap({name}, n_resamples={self.n_resamples})"
+
+
+@dataclass(frozen=True)
+class _RefittedJointly:
+    """The statistics of the k-th simulated sample under the model fitted to that sample."""
+
+    collection: Collection
+    null: ParametricBootstrap
+    seed: int
+
+    def __call__(self, k: int) -> Array:
+        sample = self.collection.simulate(np.random.default_rng([self.seed, k]))
+        return self.null._refitted(self.collection.with_data(sample), f"simulated sample {k}").statistics()
 
 
 @dataclass(frozen=True)

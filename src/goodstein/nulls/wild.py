@@ -9,10 +9,12 @@ from typing import Literal
 import numpy as np
 
 from goodstein._validation import check_count
+from goodstein.bundle import joint_statistics
+from goodstein.collection import Collection
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.errors import InputError
-from goodstein.nulls.base import Calibration, draw_seed
+from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
 from goodstein.problem import Problem
 
 
@@ -67,10 +69,25 @@ class WildBootstrap:
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic and all draws, in one pass over the Stein matrix."""
         form = problem.form
+        return Calibration(*quadratic_forms(form, self._weights(form.n, rng), workers=workers))
+
+    def calibrate_jointly(
+        self, collection: Collection, *, workers: Workers, rng: np.random.Generator
+    ) -> JointCalibration:
+        """The statistics and draws of several tests, with the same signs for all, in one pass."""
+        forms = collection.forms
+        sizes = sorted({form.n for form in forms})
+        if len(sizes) > 1:
+            raise InputError(
+                f"The members look at different numbers of observations ({', '.join(map(str, sizes))}), so "
+                "they cannot share random signs. Leave out those that split the data, or use "
+                "null=MonteCarlo()."
+            )
+        weights = self._weights(sizes[0], rng)
+        return JointCalibration(*joint_statistics(forms, weights, workers=workers))
+
+    def _weights(self, n: int, rng: np.random.Generator) -> IndependentSigns | OrthogonalSigns:
         seed = draw_seed(rng)
-        weights: IndependentSigns | OrthogonalSigns
         if self.signs == "orthogonal" and self.flip == 0.5:
-            weights = OrthogonalSigns(seed, form.n, self.n_resamples)
-        else:
-            weights = IndependentSigns(seed, form.n, self.n_resamples, float(self.flip))
-        return Calibration(*quadratic_forms(form, weights, workers=workers))
+            return OrthogonalSigns(seed, n, self.n_resamples)
+        return IndependentSigns(seed, n, self.n_resamples, float(self.flip))
