@@ -318,6 +318,22 @@ def entropic_tangent(x):
     return entropic(x) @ helmert(len(x)).T
 
 
+def away(centre, weight=None, coordinates=None) -> Function:
+    """G(y)(y − c), one column, for the weight G of the operator inside."""
+
+    def field(x):
+        arm = (x if coordinates is None else coordinates(x)) - np.asarray(centre)
+        g = jnp.asarray(1.0 if weight is None else weight(x))
+        return (g @ arm if g.ndim == 2 else g * arm)[:, None]
+
+    return field
+
+
+def logratio_coordinates(x):
+    """Isometric log-ratios of one composition."""
+    return jnp.asarray(helmert(len(x))) @ jnp.log(x)
+
+
 def bell(x):
     return 1 / (1 + x[0] ** 2)
 
@@ -683,6 +699,37 @@ CASES = [
     ),
     case("Mirrored, half-line", gs.Mirrored(), gamma(0.6, 1.5), mirrored_box(gs.Orthant(1)), in_box(0, 3)),
     case("Mirrored, mixed box", gs.Mirrored(), truncated(NORMAL4, MIXED), mirrored_box(MIXED), MIXED_DATA),
+    case("Dilation, R", gs.Dilation(centre=0.4), NORMAL1, away([0.4]), scattered(1)),
+    case("Dilation, R^5", gs.Dilation(gs.Langevin(), MEAN5), NORMAL5, away(MEAN5), scattered(5)),
+    case(
+        "Dilation, ball",
+        gs.Dilation(centre=BALL.center),
+        truncated(NORMAL3, BALL),
+        away(BALL.center, ball_power(2, BALL)),
+        in_ball(BALL),
+    ),
+    case(
+        "Dilation, box, g diagonal",
+        gs.Dilation(gs.Standardised(), [0.2, 0.5]),
+        truncated(NORMAL2, BOX),
+        away([0.2, 0.5], box_product(BOX, [1.0, 3.0])),
+        in_box(BOX.lower, BOX.upper),
+    ),
+    case(
+        "Dilation, full G",
+        gs.Dilation(SKEWED, [0.2, 0.5]),
+        NORMAL2,
+        away([0.2, 0.5], skewed),
+        scattered(2),
+    ),
+    case(
+        "Dilation, LogRatio",
+        gs.Dilation(gs.LogRatio(), [0.1, -0.3]),
+        SPIKY,
+        away([0.1, -0.3], coordinates=logratio_coordinates),
+        compositions(3),
+        chart=logratio(3),
+    ),
     case("LogRatio, Dirichlet", gs.LogRatio(), SPIKY, one, compositions(3), chart=logratio(3)),
     case("LogRatio, Dirichlet, 5 parts", gs.LogRatio(), FIVE_PARTS, one, compositions(5), chart=logratio(5)),
     case(

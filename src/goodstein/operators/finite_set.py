@@ -133,13 +133,19 @@ def weighted(features: SteinFeatures, vectors: Array) -> Array:
     return np.asarray((weight[:, None] if weight.ndim == 1 else weight) * vectors)
 
 
-def plain_features(operator: Operator, model: Any, domain: Domain, data: Any) -> SteinFeatures:
-    """The features of an operator, which must be of the plain kind."""
+def plain_features(
+    operator: Operator,
+    model: Any,
+    domain: Domain,
+    data: Any,
+    how: str = "looked at in a finite set of locations",
+) -> SteinFeatures:
+    """The features of an operator, which must be of the plain kind for what is done with them."""
     features = operator.features(model, domain, data)
     if type(features) is not SteinFeatures:
         raise InputError(
-            f"{operator!r} has a Stein kernel of its own form, which cannot be looked at in a finite set of "
-            "locations. Use ksd_test."
+            f"{operator!r} has a Stein kernel of its own form, which cannot be {how}. Use ksd_test with "
+            "this operator."
         )
     return features
 
