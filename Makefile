@@ -45,6 +45,7 @@ bench: $(PEER)/.installed  ## compare speed and memory with the limit and with p
 
 validate: $(VENV)/.test  ## measure the level of every test under true nulls, and its power
 	$(BIN)/python validation/size.py
+	$(BIN)/python validation/aggregated.py
 	$(BIN)/python validation/power.py
 
 clean:  ## remove environments, caches and build results

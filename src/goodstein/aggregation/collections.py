@@ -1,0 +1,148 @@
+"""Which tests are aggregated where nothing is said: a collection for every kind of domain.
+
+They were chosen on simulations like those in ``validation/power.md``, so that each common departure from a
+model, in location, scale, tails, dependence or fine structure, is seen well by at least one member, and with
+few members, because each makes all others a little less powerful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodstein.compose import choose_kernel
+from goodstein.kernels import IMQ, Gaussian, Median
+from goodstein.kernels.base import Kernel, RadialKernel
+from goodstein.kernels.hamming import Hamming
+from goodstein.operators.base import Operator
+from goodstein.operators.coordinate import Coordinate
+from goodstein.operators.difference import Difference
+from goodstein.operators.dilation import Dilation
+from goodstein.operators.embedding import MeanEmbedding
+from goodstein.operators.langevin import Langevin
+from goodstein.operators.logratio import LogRatio
+from goodstein.operators.martingale import Martingale
+from goodstein.operators.mirrored import Mirrored
+from goodstein.operators.regularised import Regularised
+from goodstein.operators.second_order import SecondOrder
+from goodstein.operators.standardised import Standardised
+from goodstein.problem import Problem
+
+SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Multiples of the usual bandwidth, where nothing better is known."""
+
+FEW = 50
+"""Fewer observations than this do not tell many directions apart."""
+
+
+class Entry(NamedTuple):
+    """An operator, the kernels to use with it, and the weight of each of them."""
+
+    operator: Operator
+    kernels: Sequence[Kernel]
+    weight: float = 1.0
+
+
+def gaussians(*scales: float) -> list[Kernel]:
+    """Gaussian kernels at multiples of the median distance."""
+    return [Gaussian(Median(scale)) for scale in scales]
+
+
+def multiquadrics(*scales: float) -> list[Kernel]:
+    """Inverse multiquadric kernels at multiples of the median distance."""
+    return [IMQ(Median(scale)) for scale in scales]
+
+
+def hammings(*rates: float) -> list[Kernel]:
+    """Hamming kernels."""
+    return [Hamming(rate) for rate in rates]
+
+
+def default_kernels(operator: Operator) -> list[Kernel]:
+    """Several bandwidths of the operator's own kernel."""
+    base = choose_kernel(None, operator)
+    if isinstance(base, Hamming):
+        return hammings(0.3, 1.0, 3.0)
+    rule = getattr(base, "bandwidth", 1.0)
+    if isinstance(base, RadialKernel) and (rule is None or isinstance(rule, Median)):
+        scale = 1.0 if rule is None else rule.scale
+        return [replace(base, bandwidth=Median(scale * factor)) for factor in SCALES]
+    return [base]
+
+
+def default_collection(problem: Problem) -> list[Entry]:
+    """The collection for a problem that was composed with the default operator.
+
+    Members that draw from the model are there only if it has a sampler.
+    """
+    operator: Any = problem.operator
+    sampled = isinstance(problem.data, np.ndarray) and problem.model.has_sample
+    if isinstance(operator, Langevin):
+        return _euclidean(len(problem.data), sampled)
+    if isinstance(operator, LogRatio):
+        return _simplex(sampled)
+    if isinstance(operator, Standardised):
+        return _region(operator, sampled)
+    if isinstance(operator, Martingale):
+        return _durations()
+    if isinstance(operator, Coordinate):
+        found = [Entry(operator, gaussians(1.0, 2.0)), Entry(SecondOrder(), gaussians(4.0))]
+        return found + _draws(sampled, gaussians(1.0))
+    if isinstance(operator, SecondOrder):
+        return [Entry(operator, gaussians(1.0, 2.0, 4.0)), *_draws(sampled, gaussians(1.0))]
+    if isinstance(operator, Difference):
+        return [Entry(operator, hammings(0.3, 3.0)), *_draws(sampled, hammings(1.0))]
+    return [Entry(operator, default_kernels(operator))]
+
+
+def _draws(sampled: bool, kernels: Sequence[Kernel], weight: float = 1.0) -> list[Entry]:
+    """What compares data with draws from the model, if there are any."""
+    return [Entry(MeanEmbedding(), kernels, weight)] if sampled else []
+
+
+def _euclidean(n: int, sampled: bool) -> list[Entry]:
+    """Location and shape; scale and tails; dependence and fine structure; all of it by draws."""
+    dilation = Entry(Dilation(Langevin()), [*gaussians(0.5, 1.0), *multiquadrics(4.0)])
+    if not sampled:
+        return [Entry(Langevin(), [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]), dilation]
+    fine = Regularised(Langevin(), strength=0.01 if n >= FEW else 0.03)
+    return [
+        Entry(Langevin(), [*gaussians(1.0), *multiquadrics(4.0)]),
+        dilation,
+        Entry(fine, gaussians(1.0)),
+        *_draws(sampled, gaussians(0.5)),
+    ]
+
+
+def _simplex(sampled: bool) -> list[Entry]:
+    """Three geometries at three bandwidths; the product of many parts is tiny, so it has little weight."""
+    from goodstein.domains import ProductOfParts
+
+    return [
+        Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0)),
+        Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0)),
+        Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.2),
+        Entry(Dilation(LogRatio()), multiquadrics(1.0), 2.0),
+        *_draws(sampled, gaussians(1.0)),
+    ]
+
+
+def _region(operator: Standardised, sampled: bool) -> list[Entry]:
+    """Where g vanishes at the edge the draws see what the operator does not."""
+    scales = (0.5, 1.0) if sampled else (0.25, 0.5, 1.0)
+    return [
+        Entry(operator, [*gaussians(*scales), *multiquadrics(4.0)]),
+        Entry(Dilation(operator), multiquadrics(2.0)),
+        *_draws(sampled, gaussians(0.5, 1.0)),
+    ]
+
+
+def _durations() -> list[Entry]:
+    """Fine scales for hazards that swing, coarse ones for ageing; the coarsest is nearly log-rank."""
+    return [
+        Entry(Martingale("cdf"), gaussians(0.25, 0.5, 1.0)),
+        Entry(Martingale("hazard"), gaussians(0.125, 4.0)),
+    ]

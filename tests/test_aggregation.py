@@ -1,0 +1,321 @@
+"""The aggregated test: its p-value is valid whatever the collection."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom, kstest
+
+import goodstein as gs
+from goodstein.aggregation import AggregatedResult
+from goodstein.aggregation.collections import Entry, default_collection
+from goodstein.aggregation.combine import combined, evidence, log_survival
+from goodstein.compose import compose
+from goodstein.nulls.base import JointCalibration
+
+NORMAL = gs.families.Normal([0.0, 0.0])
+GAUSSIANS = [gs.Gaussian(gs.Median(scale)) for scale in (0.25, 0.5, 1.0, 2.0)]
+
+
+def sample(n=100, seed=1):
+    return NORMAL.sample(n, rng=seed)
+
+
+# --- combining -----------------------------------------------------------------------------------
+
+
+def exchangeable(rng, count, draws, dependence):
+    """A joint null distribution of skewed and dependent statistics, data and draws alike."""
+    common = rng.standard_normal((3, draws + 1)) ** 2 - 1
+    own = rng.standard_normal((count, draws + 1)) ** 2 - 1
+    mix = np.linspace(0.0, 1.0, count)[:, None]
+    values = dependence * (mix * common[0] + (1 - mix) * common[1]) + (1 - dependence) * own
+    values *= np.exp(np.linspace(-3, 3, count))[:, None]  # the members have different scales
+    return JointCalibration(values[:, 0], values[:, 1:])
+
+
+@pytest.mark.parametrize(("count", "dependence"), [(1, 0.0), (2, 0.5), (30, 0.0), (30, 0.9)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_p_value_is_uniform_under_exchangeability(count, dependence, weighted):
+    rng = np.random.default_rng([count, int(10 * dependence), weighted])
+    weights = np.arange(1.0, count + 1) if weighted else np.ones(count)
+    weights /= weights.sum()
+    p = np.array(
+        [combined(exchangeable(rng, count, 199, dependence), weights)[0].pvalue for _ in range(2000)]
+    )
+    # p takes the values 1/200, 2/200, …: made continuous, it is uniform.
+    smooth = p - rng.random(len(p)) / 200
+    assert kstest(smooth, "uniform").pvalue > 1e-3
+    for level in (0.01, 0.05, 0.1):
+        low, high = binom.interval(0.999, len(p), level)
+        assert low <= np.count_nonzero(p <= level + 1e-12) <= high
+
+
+def test_copies_of_a_member_change_nothing():
+    x = sample() * 1.15
+    one = gs.aggregated_test(x, NORMAL, kernels=[gs.IMQ()], rng=3)
+    many = gs.aggregated_test(x, NORMAL, kernels=[gs.IMQ()] * 7, rng=3)
+    assert many.pvalue == one.pvalue
+    assert {member.adjusted_pvalue for member in many.members} == {one.pvalue}
+
+
+@pytest.mark.parametrize("signs", ["orthogonal", "iid"])
+def test_one_member_is_the_test_itself(signs):
+    null = gs.WildBootstrap(499, signs=signs)
+    for seed in range(5):
+        x = sample(seed=seed)
+        alone = gs.ksd_test(x, NORMAL, null=null, rng=seed)
+        one = gs.aggregated_test(
+            x, NORMAL, operators=[gs.Langevin()], kernels=[gs.IMQ()], null=null, rng=seed
+        )
+        assert one.pvalue == alone.pvalue
+        assert one.members[0].pvalue == alone.pvalue
+        assert one.members[0].statistic == alone.statistic
+
+
+def test_the_smallest_adjusted_p_value_is_that_of_the_test():
+    result = gs.aggregated_test(sample() * 1.2, NORMAL, rng=1)
+    adjusted = [member.adjusted_pvalue for member in result.members]
+    assert min(adjusted) == result.pvalue
+    assert all(member.adjusted_pvalue >= member.pvalue - 1e-3 for member in result.members)
+    assert result.best.adjusted_pvalue == result.pvalue
+    assert (result.operator, result.kernel) == (result.best.operator, result.best.kernel)
+
+
+def test_single_step_adjustment_by_hand():
+    """Three draws, two members: the largest evidence of each draw, counted by hand."""
+    rng = np.random.default_rng(0)
+    joint = JointCalibration(np.array([2.0, 0.5]), rng.standard_normal((2, 99)))
+    weights = np.array([0.5, 0.5])
+    observed, draws = evidence(joint, weights)
+    p = [(1 + np.sum(np.maximum(*draws) >= one)) / 100 for one in observed]
+    calibration, adjusted = combined(joint, weights)
+    assert adjusted.tolist() == p
+    assert calibration.pvalue == min(p)
+
+
+def test_weights_are_relative_and_move_the_p_value_towards_their_member():
+    x = sample(200) * 1.12
+    common = {"operators": [gs.Langevin(), gs.Dilation()], "kernels": [gs.IMQ()], "rng": 1}
+    plain = gs.aggregated_test(x, NORMAL, **common)
+    scaled = gs.aggregated_test(x, NORMAL, weights=[7.0, 7.0], **common)
+    assert scaled.pvalue == plain.pvalue
+    single = [member.pvalue for member in plain.members]
+    best = int(np.argmin(single))
+    favoured = [0.01, 0.01]
+    favoured[best] = 0.99
+    assert gs.aggregated_test(x, NORMAL, weights=favoured, **common).pvalue <= plain.pvalue
+    assert gs.aggregated_test(x, NORMAL, weights=favoured[::-1], **common).pvalue >= plain.pvalue
+    nearly = [1e-9, 1e-9]
+    nearly[best] = 1.0
+    assert gs.aggregated_test(x, NORMAL, weights=nearly, **common).pvalue == pytest.approx(single[best])
+
+
+def test_log_survival_is_decreasing_and_near_the_truth():
+    values = np.random.default_rng(1).exponential(size=4000)
+    got = log_survival(values)
+    order = np.argsort(values)
+    assert (np.diff(got[order]) < 0).all()
+    # The truth is −v; the tail is a straight line.
+    assert np.max(np.abs(got + values)[values < 4]) < 0.35
+    assert np.max(np.abs(got / -values - 1)[values > 4]) < 0.15
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.zeros(50), np.r_[np.zeros(40), np.arange(10.0)], np.r_[np.arange(10.0), np.full(40, 9.0)]],
+    ids=["constant", "mostly smallest", "mostly largest"],
+)
+def test_log_survival_with_ties(values):
+    got = log_survival(values)
+    assert np.isfinite(got).all()
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(got[order]) <= 0).all()
+    assert len(np.unique(got)) == len(np.unique(values))
+
+
+# --- the function --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_seed_and_workers(workers):
+    x = sample(1100)
+    first = gs.aggregated_test(x, NORMAL, rng=5, workers=workers)
+    second = gs.aggregated_test(x, NORMAL, rng=5, workers=None)
+    assert first.pvalue == second.pvalue
+    assert np.array_equal(first.null_distribution, second.null_distribution)
+
+
+def test_a_collection_finds_shifts_and_stretches():
+    x = sample(200)
+    shifted, stretched = x + np.array([0.5, 0.0]), x * 1.35
+    for data in (shifted, stretched):
+        assert gs.aggregated_test(data, NORMAL, rng=1).pvalue < 0.01
+
+
+def test_simulated_nulls():
+    x = sample(40)
+    exact = gs.aggregated_test(x, NORMAL, null=gs.MonteCarlo(99), rng=1)
+    assert 0.01 <= exact.pvalue <= 1
+    assert exact.null_distribution.shape == (99,)
+    far = gs.aggregated_test(x + 1, NORMAL, null=gs.MonteCarlo(99), rng=1)
+    assert far.pvalue == 0.01
+    fit = gs.families.Normal.fit
+    fitted = gs.aggregated_test(x, fit(x), null=gs.ParametricBootstrap(fit, 39), rng=1)
+    assert fitted.pvalue > 0.05
+
+
+def test_monte_carlo_statistics_are_those_of_single_tests():
+    x = sample(40)
+    kernels = [gs.Gaussian(gs.Median(0.5)), gs.IMQ()]
+    joint = gs.aggregated_test(x, NORMAL, kernels=kernels, null=gs.MonteCarlo(59), rng=1)
+    for kernel, member in zip(kernels, joint.members, strict=True):
+        alone = gs.ksd_test(x, NORMAL, kernel=kernel, null=gs.MonteCarlo(59), rng=1)
+        assert member.statistic == pytest.approx(alone.statistic, rel=1e-5)
+        assert member.pvalue == pytest.approx(alone.pvalue)
+
+
+def test_level_of_the_default_collection():
+    """600 samples of a true model; at this number a level of .09 instead of .05 would be noticed."""
+    null = gs.WildBootstrap(199)
+    p = [
+        gs.aggregated_test(NORMAL.sample(60, rng=[9, k]), NORMAL, null=null, workers=1, rng=k).pvalue
+        for k in range(600)
+    ]
+    low, high = binom.interval(0.999, len(p), 0.05)
+    assert low <= np.count_nonzero(np.array(p) <= 0.05) <= high
+
+
+def result_of(data, model, **options):
+    return gs.aggregated_test(data, model, null=gs.WildBootstrap(99), rng=1, **options)
+
+
+DOMAINS = {
+    "R^3": gs.families.Normal([0.0, 0.0, 0.0]),
+    "simplex": gs.families.Dirichlet([0.5, 0.5, 0.5]),
+    "ball": gs.families.Truncated(gs.families.Normal([0.0, 0.0]), gs.Ball(2)),
+    "box": gs.families.Uniform(gs.Box(0, [1, 1])),
+    "half-line": gs.families.Gamma(2.0),
+    "polygon": gs.families.Uniform(gs.Polygon([(0, 0), (2, 0), (0, 2)])),
+    "circle": gs.families.VonMises(0.0, 1.0),
+    "sphere": gs.families.UniformOnSphere(3),
+    "lattice": gs.families.Ising(0.2 * (np.ones((4, 4)) - np.eye(4))),
+}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_every_domain_has_a_collection(name):
+    model = DOMAINS[name]
+    x = model.sample(80, rng=3)
+    result = result_of(x, model)
+    assert len(result.members) >= 3
+    assert result.audit.valid
+    assert result.pvalue > 0.01
+    assert not result.notes
+
+
+def test_durations_have_a_collection():
+    rng = np.random.default_rng(1)
+    t, c = rng.exponential(size=80), rng.exponential(2.0, size=80)
+    data = gs.Censored(np.minimum(t, c), t <= c)
+    result = result_of(data, gs.families.Exponential(1.0))
+    assert len(result.members) >= 4
+    assert result.pvalue > 0.01
+
+
+def test_members_of_the_default_collection_that_are_not_valid_are_left_out(monkeypatch):
+    model = gs.families.Dirichlet([0.5, 0.5, 0.5])
+    x = model.sample(50, rng=1)
+    ours = default_collection(compose(x, model))
+    broken = [Entry(gs.Standardised(gs.GeometricMean()), [gs.IMQ()]), *ours]
+    monkeypatch.setattr("goodstein.aggregation._api.default_collection", lambda problem: broken)
+    result = result_of(x, model)
+    assert len(result.members) == sum(len(entry.kernels) for entry in ours)
+    assert (
+        "Left out, because the audit refused it: Standardised(auxiliary=GeometricMean())" in result.notes[0]
+    )
+    assert result.audit.valid
+    monkeypatch.setattr("goodstein.aggregation._api.default_collection", lambda problem: broken[:1])
+    with pytest.raises(gs.SteinIdentityError, match="not valid"):
+        result_of(x, model)
+
+
+def test_operators_that_are_named_must_be_valid():
+    model = gs.families.Dirichlet([0.5, 0.5, 0.5])
+    with pytest.raises(gs.SteinIdentityError, match="not valid"):
+        result_of(model.sample(20, rng=1), model, operators=[gs.Standardised(gs.GeometricMean())])
+    overruled = result_of(
+        model.sample(20, rng=1), model, operators=[gs.Standardised(gs.GeometricMean())], audit=False
+    )
+    assert "overruled" in overruled.notes[0]
+    assert "not valid" in str(overruled)
+
+
+# --- the result ----------------------------------------------------------------------------------
+
+
+def test_the_result_tells_of_its_members():
+    result = gs.aggregated_test(sample() * 1.4, NORMAL, rng=1)
+    assert isinstance(result, AggregatedResult)
+    text = str(result)
+    for word in ("members", "adjusted p", "Dilation(Langevin())", "p-value"):
+        assert word in text
+    record = json.loads(result.to_json())
+    assert len(record["members"]) == len(result.members)
+    assert record["members"][0]["weight"] == pytest.approx(1 / len(result.members))
+    assert "<table>" in result._repr_html_()
+    assert repr(result)
+
+
+def test_the_plot_is_that_of_the_largest_evidence():
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = gs.aggregated_test(sample(), NORMAL, rng=1).plot()
+    assert ax.get_xlabel() == "largest weighted −log p of a member"
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"null": gs.Spectral()}, "cannot draw the statistics of several tests jointly"),
+        ({"null": "wild"}, "`null` must be a null method"),
+        ({"kernels": []}, "`kernels` is empty"),
+        ({"kernels": gs.IMQ()}, r"must be a sequence such as \[Gaussian\(\)\]"),
+        ({"kernels": [gs.IMQ]}, "must be a kernel such as"),
+        ({"kernels": [None]}, r"`kernels`\[0\] is None"),
+        ({"operators": []}, "`operators` is empty"),
+        ({"operators": gs.Langevin()}, r"must be a sequence such as \[Langevin\(\)\]"),
+        ({"operators": ["Langevin"]}, "must be an operator such as"),
+        ({"kernels": GAUSSIANS, "weights": [1.0]}, "must be 4 numbers"),
+        ({"kernels": GAUSSIANS[:2], "weights": [1.0, 0.0]}, r"`weights`\[1\] is 0.0"),
+        ({"kernels": GAUSSIANS[:2], "weights": [1.0, "a"]}, "must be 2 numbers"),
+        ({"workers": 0}, "`workers` must be"),
+    ],
+)
+def test_mistakes_are_named(options, message):
+    with pytest.raises(gs.InputError, match=message):
+        gs.aggregated_test(sample(), NORMAL, rng=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("Langevin",), "`operator` of Dilation must be an operator"),
+        ((None, "middle"), "`centre` of Dilation must be a point"),
+        ((None, [0.0, np.nan]), "`centre` of Dilation must be a point"),
+    ],
+)
+def test_dilation_names_mistakes(arguments, message):
+    with pytest.raises(gs.InputError, match=message):
+        gs.Dilation(*arguments)
+
+
+def test_dilation_needs_plain_features_and_its_own_dimension():
+    with pytest.raises(gs.InputError, match="has 3 coordinates, the data 2"):
+        gs.ksd_test(sample(), NORMAL, operator=gs.Dilation(centre=[0.0, 0.0, 0.0]), rng=1)
+    with pytest.raises(gs.InputError, match="cannot be stretched"):
+        gs.ksd_test(sample(), NORMAL, operator=gs.Dilation(gs.SecondOrder()), rng=1)
