@@ -1,0 +1,158 @@
+"""Auxiliary functions found on training data: a boundary function times a positive smooth one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.auxiliary.training import TrainingRows
+from goodstein.compose import compose
+from goodstein.domains.auxiliary import Auxiliary
+from goodstein.domains.base import Domain
+from goodstein.errors import InputError
+from goodstein.models.model import Model
+from goodstein.problem import Problem
+
+LEAST = 10
+"""Training rows below which nothing can be learnt."""
+
+
+class Tilt(Protocol):
+    """A positive smooth function r of points (n, d)."""
+
+    def value(self, x: Array, domain: Domain) -> Array:
+        """r, (n,)."""
+        ...
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        """r, (n,), and its gradient, (n, d), or that of any extension of r off a simplex."""
+        ...
+
+
+class Tilted(Auxiliary):
+    """g = B·r, found on training rows, on which it refuses to be used again.
+
+    B is a boundary function, r a positive smooth one. So g vanishes wherever B does and as fast, and is
+    valid wherever B is.
+
+    Parameters
+    ----------
+    tilt
+        r.
+    boundary
+        B, with its scales fixed; None for 1.
+    domain
+        Where g lives.
+    training
+        The rows that r was found on.
+    title
+        What messages and ``repr`` call it.
+    """
+
+    def __init__(
+        self, tilt: Tilt, boundary: Auxiliary | None, domain: Domain, training: TrainingRows, title: str
+    ) -> None:
+        self.tilt, self.boundary, self.domain, self.training = tilt, boundary, domain, training
+        self._title = title
+        self._scale = 1.0
+
+    def normalised(self, x: Array) -> Tilted:
+        """The same with mean 1 over some points."""
+        scaled = copy.copy(self)
+        scaled._scale = self._scale / float(self.value(x, self.domain).mean())
+        return scaled
+
+    def __repr__(self) -> str:
+        times = "" if self.boundary is None else f", boundary={self.boundary!r}"
+        return f"{self._title[:-1]}{times})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def value(self, x: Array, domain: Domain) -> Array:
+        """g alone, (n,) or, if B is diagonal, (n, d)."""
+        r = self._scale * self.tilt.value(x, domain)
+        if self.boundary is None:
+            return r
+        b = self.boundary.value(x, domain)
+        return b * r if b.ndim == 1 else b * r[:, None]
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        """g and its derivatives, by the product rule."""
+        r, dr = self._tilt(x, domain)
+        if self.boundary is None:
+            return r, dr
+        b, db = self.boundary.evaluate(x, domain)
+        wide = b[:, None] if b.ndim == 1 else b
+        return (b * r if b.ndim == 1 else b * r[:, None]), db * r[:, None] + wide * dr
+
+    def drift(self, x: Array, g: Array, dg: Array, model: Model) -> Array:
+        """b = r·(B·s + ∂B) + B·∂r, finite on the boundary wherever B's own drift is."""
+        if self.boundary is None or type(self.boundary).drift is Auxiliary.drift:
+            return super().drift(x, g, dg, model)
+        r, dr = self._tilt(x, self.domain)
+        b, db = self.boundary.evaluate(x, self.domain)
+        wide = b[:, None] if b.ndim == 1 else b
+        return r[:, None] * self.boundary.drift(x, b, db, model) + wide * dr
+
+    def fitted(self, x: Array, domain: Domain) -> Tilted:
+        """Itself, after a look at the data: training rows are refused, and so is another domain."""
+        if domain != self.domain:
+            raise InputError(f"{self!r} was found on {self.domain!r} and cannot be used on {domain!r}.")
+        self.training.refuse(x, self._title)
+        return self
+
+    def _tilt(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        r, dr = self.tilt.evaluate(x, domain)
+        return self._scale * r, self._scale * dr
+
+
+def training_problem(training: Any, model: Any, domain: Domain | None, kernel: Any = None) -> Problem:
+    """Validated training data with model and domain; raises where no auxiliary function can be found."""
+    problem = compose(training, model, domain, None, kernel)
+    if not isinstance(problem.data, np.ndarray):
+        raise InputError("`training`: auxiliary functions are found on points, an array (n, d).")
+    if getattr(problem.domain, "levels", None) is not None or not problem.domain.flat:
+        raise InputError(
+            f"`domain`: auxiliary functions are found on R^d and its parts, and {problem.domain!r} is none "
+            "of them."
+        )
+    if len(problem.data) < LEAST:
+        raise InputError(
+            f"`training` has {len(problem.data)} rows; at least {LEAST} are needed to find an auxiliary "
+            "function."
+        )
+    return problem
+
+
+def boundary_of(domain: Domain, boundary: Auxiliary | None, x: Array) -> Auxiliary | None:
+    """The user's boundary function or the domain's, its scales fixed; None without a boundary."""
+    if boundary is None:
+        return domain.default_auxiliary().fitted(x, domain) if domain.has_boundary else None
+    if isinstance(boundary, type) or not hasattr(boundary, "evaluate"):
+        raise InputError(f"`boundary` must be an auxiliary function such as BoxProduct(), got {boundary!r}.")
+    return boundary.fitted(x, domain)
+
+
+def spread_of(*points: Array) -> Array:
+    """Standard deviation of each coordinate over several samples, (m,); 1 where it is constant."""
+    found = np.vstack(points).std(axis=0)
+    return np.where(found > 0, found, 1.0)
+
+
+def positive(value: Any, name: str, most: float = np.inf) -> float:
+    """A positive number, below `most`."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (number and 0.0 < value < most):
+        limit = "" if most == np.inf else f" below {most:g}"
+        raise InputError(f"`{name}` must be a positive number{limit}, got {value!r}.")
+    return float(value)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message."""
+    return " or ".join(f'"{name}"' for name in names)
