@@ -1,0 +1,180 @@
+"""Power of tests over cells, effects or sample sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from goodstein.power.rates import Rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from goodstein.power.planning import SampleSize
+    from goodstein.power.result import PowerStudy
+
+COLOURS = ("#c0392b", "#2c6fbb", "#2e8b57", "#d68910", "#7d3c98", "#5a6b85", "#a04000", "#148f77")
+MARKERS = "osD^vP*X"
+INK = "#333333"
+
+
+def power_curves(study: PowerStudy, *, ax: Axes | None = None, level: float | None = None) -> Axes:
+    """Power of every test with Wilson's intervals, and the Neyman–Pearson bound above them.
+
+    The horizontal axis is the effect where all cells have one, or n where cells differ in it alone. Otherwise
+    the cells stand below each other. A study without alternatives shows sizes.
+
+    Parameters
+    ----------
+    study
+        What :func:`goodstein.power_study` returned.
+    ax
+        Axes to draw on; None makes a new figure.
+    level
+        At which; None takes that of each cell, or else the first of the study.
+    """
+    cells = [cell for cell in study.cells if cell.alternative is not None]
+    kind = "alternative" if cells else "null"
+    what = "power" if cells else "size"
+    measure = study.power if cells else study.size
+    cells = cells or list(study.cells)
+    places, label = _axis(cells)
+    upright = label is not None
+    own, ax = ax is None, _axes(ax, 4.0 if upright else 1.6 + 0.5 * len(cells))
+    gap = 0.012 * (max(places) - min(places)) if upright else min(0.1, 0.6 / len(study.tests))
+    for number, test in enumerate(study.tests):
+        here = [i for i, cell in enumerate(cells) if (cell.name, kind, test) in study.pvalues]
+        # Tests stand beside each other, so that no interval hides another.
+        shift = gap * (number - (len(study.tests) - 1) / 2)
+        rates = [measure(cells[i], test, level) for i in here]
+        _points(ax, [places[i] + shift for i in here], rates, number, test, upright=upright, joined=upright)
+    known = [(place, study.bound(cell, level)) for place, cell in zip(places, cells, strict=True)]
+    _bound(ax, sorted((place, bound.value) for place, bound in known if bound is not None), upright)
+    levels = {study.level(cell, level) for cell in cells}
+    if len(levels) == 1:
+        (at,) = levels
+        draw = ax.axhline if upright else ax.axvline
+        draw(at, color=INK, linestyle=":", linewidth=0.9, label=f"level {at:g}")
+    if label is not None:
+        ax.set(xlabel=label, ylabel=what)
+    else:
+        ax.set(xlabel=what, yticks=places, yticklabels=[cell.name for cell in cells])
+        ax.set_ylim(len(cells) - 0.5, -0.5)
+    if kind == "alternative":
+        (ax.set_ylim if upright else ax.set_xlim)(-0.03, 1.03)
+    return _finished(ax, f"{study.trials} trials", own)
+
+
+def sample_size_curve(result: SampleSize, *, ax: Axes | None = None) -> Axes:
+    """The power at every n that was tried, with the wanted power and the n that has it.
+
+    Parameters
+    ----------
+    result
+        What :func:`goodstein.sample_size` returned.
+    ax
+        Axes to draw on; None makes a new figure.
+    """
+    own, ax = ax is None, _axes(ax, 4.0)
+    points = sorted(result.curve, key=lambda point: point[0])
+    x, rates = [float(n) for n, _ in points], [rate for _, rate in points]
+    _points(ax, x, rates, 0, result.test, upright=True, joined=False)
+    ax.axhline(result.power, color=INK, linestyle=":", linewidth=0.9, label=f"power {result.power:g}")
+    ax.axvspan(*result.interval, color=COLOURS[0], alpha=0.12, linewidth=0)
+    low, high = result.interval
+    ax.axvline(result.n, color=COLOURS[0], linewidth=1.5, label=f"n = {result.n} [{low}, {high}]")
+    if result.bound is not None:
+        ax.axvline(
+            result.bound,
+            color=INK,
+            linestyle="--",
+            linewidth=1.2,
+            label=f"Neyman–Pearson, n = {result.bound}",
+        )
+    ax.set_xscale("log")
+    ax.set_xticks(ticks := _ticks([n for n, _ in points]), [str(n) for n in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel("n")
+    ax.set_ylabel("power")
+    ax.set_ylim(-0.03, 1.03)
+    return _finished(ax, f"{result.alternative}, level {result.level:g}", own)
+
+
+def _axes(ax: Axes | None, height: float) -> Axes:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib: pip install "goodstein[plot]".') from error
+    return plt.subplots(figsize=(6.4, height), layout="constrained")[1] if ax is None else ax
+
+
+def _axis(cells: list[Any]) -> tuple[list[float], str | None]:
+    """Where the cells stand, and on which scale; None: below each other."""
+    effects = [cell.effect for cell in cells]
+    sizes = [float(cell.n) for cell in cells]
+    if None not in effects and len(set(effects)) == len(cells) > 1:
+        return [float(effect) for effect in effects], "effect"
+    alike = all(
+        one.alternative is cells[0].alternative or one.alternative == cells[0].alternative for one in cells
+    )
+    if alike and len(set(sizes)) == len(cells) > 1:
+        return sizes, "n"
+    return [float(i) for i in range(len(cells))], None
+
+
+def _points(
+    ax: Axes, places: list[float], rates: list[Rate], number: int, label: str, *, upright: bool, joined: bool
+) -> None:
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    where = [places[i] for i in order]
+    values = [rates[i].value for i in order]
+    errors = [
+        [rates[i].value - rates[i].interval[0] for i in order],
+        [rates[i].interval[1] - rates[i].value for i in order],
+    ]
+    ax.errorbar(
+        where if upright else values,
+        values if upright else where,
+        yerr=errors if upright else None,
+        xerr=None if upright else errors,
+        color=COLOURS[number % len(COLOURS)],
+        marker=MARKERS[number % len(MARKERS)],
+        markersize=5,
+        linestyle="-" if joined else "none",
+        linewidth=1.2,
+        elinewidth=1.0,
+        capsize=2,
+        label=label,
+    )
+
+
+def _bound(ax: Axes, points: list[tuple[float, float]], upright: bool) -> None:
+    if not points:
+        return
+    name = "Neyman–Pearson bound"
+    places, values = zip(*points, strict=True)
+    if upright:
+        ax.plot(places, values, color=INK, linestyle="--", linewidth=1.4, label=name)
+    else:
+        low, high = ([place + end for place in places] for end in (-0.35, 0.35))
+        ax.vlines(values, low, high, color=INK, linewidth=1.4, label=name)
+
+
+def _ticks(tried: list[int]) -> list[int]:
+    """A few of the numbers, far enough apart to be read."""
+    ticks = [tried[0]]
+    for n in tried[1:]:
+        if n >= 1.35 * ticks[-1]:
+            ticks.append(n)
+    return ticks
+
+
+def _finished(ax: Axes, title: str, own: bool) -> Axes:
+    ax.set_title(title, loc="left")
+    for side in ("right", "top"):
+        ax.spines[side].set_visible(False)
+    if own:
+        # Below the axes: curves may be anywhere inside them.
+        ax.figure.legend(frameon=False, loc="outside lower center", ncol=3)
+    else:
+        ax.legend(frameon=False, fontsize="small")
+    return ax

@@ -1,0 +1,155 @@
+"""One cell of a power table: null model, law of the data, number of observations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from goodstein._validation import check_count
+from goodstein.errors import InputError
+from goodstein.power.laws import Law, Sampler, is_function, law_of, name_of
+from goodstein.power.neyman_pearson import check_level, check_log_ratio
+from goodstein.power.ratio import LogRatio, Pair
+from goodstein.power.trials import Draw
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A null model, an alternative and a number of observations.
+
+    Parameters
+    ----------
+    null
+        The model that tests are given.
+    alternative
+        The law of the data: a model with a sampler, or a function ``(n, rng) -> data``; None measures
+        only the size.
+    n
+        Observations in a data set.
+    name
+        What tables call the cell; it seeds the draws of the alternative. Left out it is made of the models.
+    level
+        The level of this cell where it is not that of the study.
+    effect
+        How large the difference is, for the horizontal axis of plots.
+    sample_null
+        A function ``(n, rng) -> data`` for data under the null that are not plain draws of the model, or
+        for a model that cannot draw.
+    log_ratio
+        ``data -> log p(data) − log q(data)``, up to a constant, for the Neyman–Pearson bound. None takes it
+        from the log densities, where both are known; otherwise there is no bound.
+    censoring
+        The law of independent censoring times, a model or a function ``(n, rng) -> times``, where null and
+        alternative are models of durations.
+    tests
+        Names of the tests that apply here; None: all.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> from goodstein.families import Exponential, Weibull
+    >>> gs.Cell(Exponential(1), Weibull(1, 1.5), 100, censoring=Exponential(7 / 3)).name
+    'Exponential(1) against Weibull(scale=1, shape=1.5), n = 100'
+    """
+
+    null: Any
+    alternative: Any
+    n: int
+    name: str = field(default="", kw_only=True)
+    level: float | None = field(default=None, kw_only=True)
+    effect: float | None = field(default=None, kw_only=True)
+    sample_null: Draw | None = field(default=None, kw_only=True)
+    log_ratio: LogRatio | None = field(default=None, kw_only=True)
+    censoring: Any = field(default=None, kw_only=True)
+    tests: Collection[str] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "n", check_count(self.n, "n", 2))
+        if self.level is not None:
+            set_(self, "level", check_level(self.level))
+        if self.effect is not None and not np.isfinite(float(self.effect)):
+            raise InputError(f"`effect` must be a finite number, got {self.effect!r}.")
+        if isinstance(self.tests, str):
+            raise InputError(f"`tests` of a Cell must be several names, got the string {self.tests!r}.")
+        check_log_ratio(self.log_ratio)
+        if self.sample_null is not None and not is_function(self.sample_null):
+            raise InputError(
+                f"`sample_null` must be a function (n, rng) -> data, got {name_of(self.sample_null)}."
+            )
+        if self.sample_null is not None and self.censoring is not None:
+            raise InputError(
+                "`censoring` and `sample_null` both say how data under the null are seen. Pass one of them."
+            )
+        if not isinstance(self.name, str | None):
+            raise InputError(f"`name` of a Cell must be a string, got {self.name!r}.")
+        set_(self, "name", self.name or self._made_name())
+        # Errors about the laws belong here, not into the middle of a study.
+        _ = self.null_law
+        pair = self.pair
+        if pair is not None:
+            pair.check()
+
+    def _made_name(self) -> str:
+        against = "" if self.alternative is None else f" against {name_of(self.alternative)}"
+        return f"{name_of(self.null)}{against}, n = {self.n}"
+
+    @cached_property
+    def null_law(self) -> Law:
+        """Where data under the null come from."""
+        if self.sample_null is not None:
+            return Sampler(self.sample_null)
+        if is_function(self.null):
+            raise InputError(
+                f"`null`: {name_of(self.null)} is a function, which tests take for a score, and a score "
+                "cannot be drawn from. Pass a model with a sampler, or `sample_null`."
+            )
+        return law_of(self.null, "null", censoring=self.censoring)
+
+    @cached_property
+    def alternative_law(self) -> Law | None:
+        """Where the other data come from."""
+        if self.alternative is None:
+            return None
+        # A function returns data as they are seen, so censoring is its own affair.
+        censoring = None if is_function(self.alternative) else self.censoring
+        return law_of(self.alternative, "alternative", censoring=censoring)
+
+    @property
+    def null_name(self) -> str:
+        """What the null law is called; it seeds the draws of the null, which cells may share."""
+        own = "" if self.sample_null is None else f", data by {name_of(self.sample_null)}"
+        seen = "" if self.censoring is None else f", censored by {name_of(self.censoring)}"
+        return f"{name_of(self.null)}{own}{seen}, n = {self.n}"
+
+    @property
+    def pair(self) -> Pair | None:
+        """Null and alternative with their likelihood ratio; None where it is not known."""
+        if self.alternative_law is None:
+            return None
+        pair = Pair(self.null_law, self.alternative_law, self.n, self.log_ratio)
+        return pair if pair.is_known else None
+
+    def shares_null_with(self, other: Cell) -> bool:
+        """Whether both cells have the same size."""
+        return self.n == other.n and all(
+            _same(getattr(self, part), getattr(other, part)) for part in ("null", "sample_null", "censoring")
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The laws are made again where they are needed.
+        laws = ("null_law", "alternative_law")
+        return {key: value for key, value in self.__dict__.items() if key not in laws}
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return bool(one == other)
+    except Exception:  # an array, or whatever an object's own comparison may raise
+        return False

@@ -1,0 +1,234 @@
+"""How many observations a test needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from goodstein._api import ksd_test
+from goodstein._typing import RNG
+from goodstein._validation import check_count
+from goodstein.compose import as_generator
+from goodstein.engine.executors import Workers
+from goodstein.errors import InputError
+from goodstein.power.cell import Cell
+from goodstein.power.curve import bracket
+from goodstein.power.laws import name_of
+from goodstein.power.neyman_pearson import check_level
+from goodstein.power.rates import Rate
+from goodstein.power.ratio import LogRatio
+from goodstein.power.runner import Runner, perform
+from goodstein.power.search import CLOSE, START, Planned, PowerCurve, least, pvalues_at
+from goodstein.power.trials import Draw
+from goodstein.power.work import Test
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSize:
+    """How many observations a test needs for its power.
+
+    Attributes
+    ----------
+    n
+        The smallest number with the wanted power.
+    interval
+        95 % confidence interval of n, which the number of trials allows.
+    power, level
+        What was wanted.
+    curve
+        Numbers of observations that were tried, with the power found there.
+    bound
+        What the most powerful test of all would need: no test can do with fewer. None where the
+        likelihood ratio is not known.
+    null, alternative, test
+        What was tested against what, and how.
+    """
+
+    n: int
+    interval: tuple[int, int]
+    power: float
+    level: float
+    curve: tuple[tuple[int, Rate], ...] = field(repr=False)
+    bound: int | None
+    null: str
+    alternative: str
+    test: str
+
+    def __int__(self) -> int:
+        return self.n
+
+    def __str__(self) -> str:
+        points = sorted(self.curve, key=lambda point: point[0])
+        if self.n <= points[0][0]:
+            sure = "the smallest that was tried, is enough"
+        else:
+            sure = f"(95 % interval {self.interval[0]} to {self.interval[1]})"
+        rows = {"null": self.null, "alternative": self.alternative, "test": self.test}
+        if self.bound is not None:
+            rows["any test"] = f"needs at least about {self.bound} (Neyman–Pearson)"
+        return "\n".join(
+            [
+                f"Sample size for power {self.power:g} at level {self.level:g}: n = {self.n}"
+                f"{',' if self.n <= points[0][0] else ''} {sure}",
+                "",
+                *(f"  {name:<12} {value}" for name, value in rows.items()),
+                "",
+                *(f"  n = {n:<8} power {rate} in {rate.trials} trials" for n, rate in points),
+            ]
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The power over n with the wanted one marked; needs ``pip install "goodstein[plot]"``."""
+        from goodstein.plot.power import sample_size_curve
+
+        return sample_size_curve(self, ax=ax)
+
+
+def sample_size(
+    null: Any,
+    alternative: Any,
+    test: Test | None = None,
+    *,
+    power: float = 0.8,
+    level: float = 0.05,
+    trials: int = 500,
+    bounds: tuple[int, int] = (10, 10_000),
+    sample_null: Draw | None = None,
+    log_ratio: LogRatio | None = None,
+    censoring: Any = None,
+    bound: bool = True,
+    workers: Workers = None,
+    rng: RNG = None,
+) -> SampleSize:
+    r"""The number of observations with which a test finds an alternative with a given power.
+
+    The power is simulated at several n, each trial with the same random numbers at all of them: doubled or
+    halved until it crosses the wanted one, then by bisection. Around the crossing the curve
+
+    .. math:: \Phi^{-1}(\text{power}) = a + b\sqrt{n}
+
+    is fitted to all trials by maximum likelihood, and n is where it crosses. The confidence interval is
+    Fieller's, with a covariance that allows for trials that share their random numbers.
+
+    Parameters
+    ----------
+    null
+        The model that the test is given.
+    alternative
+        The law of the data: a model with a sampler, or a function ``(n, rng) -> data``.
+    test
+        A function ``(data, model, *, rng)`` that returns a :class:`TestResult` or a p-value; None takes
+        :func:`ksd_test`.
+    power, level
+        What is wanted, at which level.
+    trials
+        At each n near the crossing; fewer are run where the power is far off.
+    bounds
+        The smallest and the largest n to try.
+    sample_null, log_ratio, censoring
+        As in :class:`Cell`. Data under the null are drawn only for the Neyman–Pearson bound.
+    bound
+        Whether to find out also how many observations the most powerful test needs.
+    workers
+        As in :func:`power_study`.
+    rng
+        Seed or generator.
+
+    Returns
+    -------
+    SampleSize
+
+    Raises
+    ------
+    InputError
+        If the power is not reached within the bounds.
+
+    Notes
+    -----
+    The power of a test is taken to grow with n. An interval for n is narrow only with many trials: its width
+    falls with their square root.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import goodstein as gs
+    >>> from goodstein.families import Normal
+    >>> from scipy.stats import norm
+    >>> def z_test(data, model, *, rng):
+    ...     return norm.sf(np.sqrt(len(data)) * data.mean())
+    >>> found = gs.sample_size(Normal(0, 1), Normal(0.5, 1), z_test, trials=1000, rng=1)
+    >>> found.interval[0] <= 25 <= found.interval[1]  # ((1.645 + 0.842)/0.5)² = 24.7
+    True
+    >>> found.bound
+    25
+    """
+    level = check_level(level)
+    if isinstance(power, bool) or not isinstance(power, int | float) or not level < power < 1:
+        raise InputError(f"`power` must be a number between the level {level:g} and 1, got {power!r}.")
+    trials = check_count(trials, "trials", START)
+    low, high = _check_bounds(bounds)
+    if alternative is None:
+        raise InputError("`alternative` must be a model or a function (n, rng) -> data, got None.")
+    test = ksd_test if test is None else test
+    if not callable(test):
+        raise InputError(f"`test` must be a function (data, model, *, rng) -> TestResult, got {test!r}.")
+    cell = _cell(null, alternative, low, sample_null, log_ratio, censoring)
+    seed = int(as_generator(rng).integers(1 << 63))
+    fewest = least(cell, power, level, high, seed) if bound and cell.pair is not None else None
+    job = Planned(cell, test, seed)
+    with Runner(workers) as runner:
+        parts = {"`test`": test, "`null`": null, "`alternative`": alternative}
+        todo = partial(perform, runner.packed(job, parts))
+        curve = PowerCurve(partial(pvalues_at, runner, todo), power, level, trials)
+        start = min(max(low, fewest or low), high)
+        ends = bracket(curve.rate, start, low, high, power, CLOSE)
+        if ends[1] is None:
+            raise InputError(_not_reached(curve, high, power, level))
+        if ends[0] is None:
+            n, interval = low, (low, low)
+        else:
+            n, interval = curve.solved(ends[0], ends[1], low, high)
+    return SampleSize(
+        n, interval, power, level, curve.points(), fewest, name_of(null), name_of(alternative), name_of(test)
+    )
+
+
+def _cell(
+    null: Any, alternative: Any, n: int, sample_null: Any, log_ratio: LogRatio | None, censoring: Any
+) -> Cell:
+    """The cell; where the null cannot be drawn from there is one all the same, but no bound."""
+    try:
+        return Cell(null, alternative, n, sample_null=sample_null, log_ratio=log_ratio, censoring=censoring)
+    except InputError as error:
+        if sample_null is None and str(error).startswith("`null`") and "drawn" in str(error):
+            return Cell(null, alternative, n, sample_null=_undrawn)
+        raise
+
+
+def _undrawn(n: int, rng: np.random.Generator) -> Any:
+    raise NotImplementedError  # the null law is drawn only for the bound, and there is none
+
+
+def _check_bounds(bounds: Any) -> tuple[int, int]:
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise InputError(f"`bounds` must be the smallest and the largest n to try, got {bounds!r}.") from None
+    low, high = check_count(low, "bounds", 2), check_count(high, "bounds", 2)
+    if not low < high:
+        raise InputError(f"`bounds` must be the smallest and the largest n to try, got {bounds!r}.")
+    return low, high
+
+
+def _not_reached(curve: PowerCurve, high: int, power: float, level: float) -> str:
+    rate = dict(curve.points())[high]
+    return (
+        f"`bounds`: at n = {high} the power is {rate} at level {level:g}, below the wanted {power:g}. Raise "
+        "the upper bound, or take a test that is more sensitive to this alternative."
+    )

@@ -1,0 +1,135 @@
+"""Running tasks here, in processes of our own, or on any executor; results come as they are ready."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Self
+
+from goodstein.engine.executors import available_cores, one_blas_thread
+from goodstein.errors import InputError
+
+
+class Runner:
+    """A place to run tasks, with one BLAS thread for each.
+
+    Parameters
+    ----------
+    workers
+        None or 1: this process. A number: so many processes, -1 one for each core. Or a
+        :class:`concurrent.futures.Executor`, which stays open, or a Dask client.
+    """
+
+    def __init__(self, workers: Any = None) -> None:
+        self._executor: Executor | None = None
+        self._own = False
+        if workers is None:
+            return
+        if isinstance(workers, Executor):
+            self._executor = workers
+        elif callable(getattr(workers, "get_executor", None)):
+            self._executor = workers.get_executor()
+        elif isinstance(workers, int) and not isinstance(workers, bool) and (workers > 0 or workers == -1):
+            processes = available_cores() if workers == -1 else workers
+            if processes > 1:
+                from multiprocessing import get_context
+
+                # Not fork: threads of BLAS or JAX would not survive it.
+                self._executor = ProcessPoolExecutor(processes, get_context("spawn"))
+                self._own = True
+        else:
+            raise InputError(
+                "`workers` must be None, a positive number of processes, -1 for all cores, or a "
+                f"concurrent.futures.Executor; got {workers!r}."
+            )
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether tasks leave this process, so that what they need must be picklable."""
+        return self._executor is not None and not isinstance(self._executor, ThreadPoolExecutor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._own and self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+
+    def results(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, Any]]:
+        """The number of a task and function(*task), in the order in which they are ready."""
+        if self._executor is None:
+            for number, task in enumerate(tasks):
+                yield number, _alone(function, *task)
+            return
+        futures: dict[Future[Any], int] = {}
+        try:
+            for number, task in enumerate(tasks):
+                futures[self._executor.submit(_alone, function, *task)] = number
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "The worker processes died. In a script the call must stand under `if __name__ == "
+                '"__main__":`, because every process imports the script anew; otherwise memory may be short, '
+                "or a test may have crashed Python. workers=None runs everything in this process."
+            ) from error
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def all(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """function(*task) for all tasks, in their order."""
+        found = dict(self.results(function, tasks))
+        return [found[number] for number in range(len(tasks))]
+
+    def packed(self, work: Any, parts: dict[str, Any]) -> Any:
+        """The work as tasks carry it: itself, or pickled once for all of them.
+
+        `parts` are what it consists of, by their names in messages.
+        """
+        if not self.is_elsewhere:
+            return work
+        try:
+            return dumps(work)
+        except Exception as error:  # whatever an object's own pickling may raise
+            for name, part in parts.items():
+                try:
+                    dumps(part)
+                except Exception as reason:
+                    raise InputError(
+                        f"{name} cannot be sent to other processes ({type(reason).__name__}: {reason}). "
+                        "Define it at the top of a module, not as a lambda or inside a function (or install "
+                        "cloudpickle); or use workers=None or a ThreadPoolExecutor."
+                    ) from None
+            raise InputError(f"The study cannot be sent to other processes: {error}") from None
+
+
+def dumps(thing: Any) -> bytes:
+    """Pickle; by cloudpickle where it is installed, which also takes lambdas and functions of a notebook."""
+    if find_spec("cloudpickle") is None:
+        return pickle.dumps(thing)
+    pickled: bytes = import_module("cloudpickle").dumps(thing)
+    return pickled
+
+
+@lru_cache(maxsize=4)
+def _loads(pickled: bytes) -> Any:
+    return pickle.loads(pickled)
+
+
+def perform(packed: Any, method: str, *arguments: Any) -> Any:
+    """Call a method of packed work; a process unpacks it once, so that what models compile is kept."""
+    work = _loads(packed) if isinstance(packed, bytes) else packed
+    return getattr(work, method)(*arguments)
+
+
+def _alone(function: Callable[..., Any], *task: Any) -> Any:
+    with one_blas_thread():
+        return function(*task)

@@ -1,0 +1,306 @@
+"""How often many tests reject in many cells, all on the same draws."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein._validation import check_count
+from goodstein.engine.executors import Workers
+from goodstein.errors import InputError
+from goodstein.power.cell import Cell
+from goodstein.power.neyman_pearson import check_level
+from goodstein.power.ratio import RatioTest
+from goodstein.power.record import Record
+from goodstein.power.result import PowerStudy
+from goodstein.power.runner import Runner, perform
+from goodstein.power.trials import FIRST
+from goodstein.power.work import BLOCK, CHUNK, Source, Test, Work
+from goodstein.slices import cut
+
+
+def power_study(
+    cells: Iterable[Cell],
+    tests: Mapping[str, Test],
+    *,
+    trials: int = 500,
+    level: float | Sequence[float] = 0.05,
+    size: bool = True,
+    bound: bool = True,
+    bound_draws: tuple[int, int] = (20_000, 5_000),
+    workers: Workers = None,
+    path: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> PowerStudy:
+    """Measure size and power of several tests in several cells, all on the same draws.
+
+    Parameters
+    ----------
+    cells
+        What is tested against what; see :class:`Cell`.
+    tests
+        By name: functions ``(data, model, *, rng)`` that return a :class:`TestResult`, or anything else with
+        an attribute ``pvalue``, or the p-value itself. :func:`ksd_test` and its siblings are such functions,
+        with options as ``functools.partial(gs.ksd_test, kernel=gs.Gaussian())``.
+    trials
+        Data sets from every law.
+    level
+        One level, or several; the first is that of the tables.
+    size
+        Whether to measure the size too, with data from the null model. Cells with the same null and n share
+        it.
+    bound
+        Whether to simulate the Neyman–Pearson bound where the likelihood ratio is known.
+    bound_draws
+        Data sets of the null, for its threshold, and of the alternative, for its power.
+    workers
+        None: this process. A number: so many processes, -1 for all cores; in a script the call must then
+        stand under ``if __name__ == "__main__":``. Or any :class:`concurrent.futures.Executor`, a Dask
+        client included. The results are the same for all of them.
+    path
+        A file to which every finished piece of work is appended at once. A call with the same path goes on
+        where the last one was stopped, takes more trials, or adds tests and cells; what has changed
+        is measured anew, which the first trials of every test and cell tell.
+    seed
+        Together with the name of the cell and the number of the trial it seeds everything random.
+    progress
+        Whether to write to the standard error stream how far it is.
+
+    Returns
+    -------
+    PowerStudy
+        Print it, or see its methods.
+
+    Raises
+    ------
+    RuntimeError
+        If a test fails; the message names cell, test and trial.
+
+    Notes
+    -----
+    A trial depends on nothing but the seed, the names of cell and test and its number: not on the workers,
+    and not on the other tests and cells. Tests that use threads of their own compete with other
+    processes; give them ``workers=1``.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> from goodstein.families import Normal
+    >>> cell = gs.Cell(Normal(0, 1), Normal(0.5, 1), 30, name="shift")
+    >>> study = gs.power_study([cell], {"KSD": gs.ksd_test}, trials=40)
+    >>> study.power("shift", "KSD").value > 0.4
+    True
+    >>> print(f"{study.bound('shift').value:.2f}")  # Φ(√30·0.5 − 1.645) = 0.86
+    0.86
+    """
+    chosen, functions = _check_tests(cells, tests)
+    trials = check_count(trials, "trials", FIRST)
+    levels = check_levels(level)
+    draws = _check_draws(bound_draws, min([*levels, *(c.level for c in chosen if c.level is not None)]))
+    seed = check_count(seed, "seed", 0)
+    sources, null_of, other_of = _sources(chosen, tuple(functions), size)
+    work = Work(tuple(sources), functions, tuple(chosen), seed)
+    with Runner(workers) as runner:
+        parts: dict[str, Any] = {f"`tests`: {name!r}": test for name, test in functions.items()}
+        parts |= {f"`cells`: {cell.name!r}": cell for cell in chosen}
+        todo = partial(perform, runner.packed(work, parts))
+        record = Record(path)
+        clock = _Clock(progress)
+        marks = _trials(sources, trials, record, runner, todo, clock)
+        bounds = _bounds(chosen, draws, record, runner, todo, clock) if bound else {}
+    places = {(chosen[i].name, "null"): place for i, place in null_of.items()}
+    places |= {(chosen[i].name, "alternative"): place for i, place in other_of.items()}
+    pvalues: dict[tuple[str, str, str], Array] = {}
+    seconds: dict[tuple[str, str, str], Array] = {}
+    own = {cell.name: tuple(functions) if cell.tests is None else cell.tests for cell in chosen}
+    for (cell, kind), place in places.items():
+        # A null law that several cells share has the tests of all of them.
+        for test in (test for test in sources[place].tests if test in own[cell]):
+            known = record.trials[sources[place].label, test, marks[place][test]]
+            pairs = np.array([known[k] for k in range(trials)])
+            pvalues[cell, kind, test], seconds[cell, kind, test] = pairs.T
+    return PowerStudy(tuple(chosen), tuple(functions), levels, trials, pvalues, seconds, bounds)
+
+
+def _trials(
+    sources: Sequence[Source], trials: int, record: Record, runner: Runner, todo: Any, clock: _Clock
+) -> list[dict[str, str]]:
+    """Run the trials that the record has not; the fingerprints by source and test."""
+    marks: list[dict[str, str]] = [{} for _ in sources]
+    tasks: list[tuple[Any, ...]] = [("first", place) for place in range(len(sources))]
+    for place, (found, first) in clock.count("first trials", runner.results(todo, tasks), len(tasks)):
+        marks[place] = found
+        label = sources[place].label
+        for test in found:
+            new = [k for k in range(FIRST) if k not in record.trials[label, test, found[test]]]
+            record.add_trials(label, found, new, [{test: first[k][test]} for k in new])
+    tasks = list(_missing(sources, marks, trials, record))
+    for number, outcomes in clock.count("trials", runner.results(todo, tasks), len(tasks)):
+        _, place, _, numbers = tasks[number]
+        record.add_trials(sources[place].label, marks[place], numbers, outcomes)
+    return marks
+
+
+def _missing(
+    sources: Sequence[Source], marks: Sequence[dict[str, str]], trials: int, record: Record
+) -> Iterator[tuple[str, int, tuple[str, ...], tuple[int, ...]]]:
+    """Pieces of work: tests of one source that miss the same trials."""
+    for place, source in enumerate(sources):
+        for start in range(0, trials, CHUNK):
+            groups: dict[tuple[int, ...], list[str]] = {}
+            for test in source.tests:
+                known = record.trials[source.label, test, marks[place][test]]
+                missing = tuple(k for k in range(start, min(start + CHUNK, trials)) if k not in known)
+                groups.setdefault(missing, []).append(test)
+            for missing, names in groups.items():
+                if missing:
+                    yield "trials", place, tuple(names), missing
+
+
+def _bounds(
+    cells: Sequence[Cell],
+    draws: tuple[int, int],
+    record: Record,
+    runner: Runner,
+    todo: Any,
+    clock: _Clock,
+) -> dict[str, RatioTest]:
+    """The Neyman–Pearson bounds of the cells whose likelihood ratios are known."""
+    places = [place for place, cell in enumerate(cells) if cell.pair is not None]
+    found = runner.all(todo, [("first_ratios", place) for place in places])
+    marks = {place: f"{mark} {draws[0]} {draws[1]}" for place, mark in zip(places, found, strict=True)}
+    sizes = dict(zip(("null", "alternative"), draws, strict=True))
+    tasks: list[tuple[Any, ...]] = [
+        ("ratios", place, which, block, part.stop - part.start)
+        for place in places
+        if (cells[place].name, marks[place]) not in record.bounds
+        for which, count in sizes.items()
+        for block, part in enumerate(cut(0, count, BLOCK))
+    ]
+    open_: dict[int, dict[tuple[str, int], Array]] = {}
+    for number, values in clock.count("bounds", runner.results(todo, tasks), len(tasks)):
+        _, place, which, block, _ = tasks[number]
+        ready = open_.setdefault(place, {})
+        ready[which, block] = values
+        if sum(map(len, ready.values())) == sum(draws):
+            joined = [
+                np.concatenate([ready[key] for key in sorted(ready) if key[0] == which]) for which in sizes
+            ]
+            record.add_bound(cells[place].name, marks[place], RatioTest.of(*joined))
+            del open_[place]
+    return {cells[place].name: record.bounds[cells[place].name, marks[place]] for place in places}
+
+
+def _sources(
+    cells: Sequence[Cell], tests: tuple[str, ...], size: bool
+) -> tuple[list[Source], dict[int, int], dict[int, int]]:
+    """All laws of the data, and where the null and the alternative of each cell are among them."""
+
+    def apply(some: Sequence[Cell]) -> tuple[str, ...]:
+        return tuple(test for test in tests if any(one.tests is None or test in one.tests for one in some))
+
+    sources: list[Source] = []
+    groups: list[list[int]] = []
+    other_of: dict[int, int] = {}
+    for i, cell in enumerate(cells):
+        if cell.alternative_law is not None:
+            other_of[i] = len(sources)
+            sources.append(
+                Source(cell.name, "alternative", cell.null, cell.alternative_law, cell.n, apply([cell]))
+            )
+        if size or cell.alternative_law is None:
+            same = next((group for group in groups if cell.shares_null_with(cells[group[0]])), None)
+            if same is None:
+                groups.append([i])
+            else:
+                same.append(i)
+    null_of: dict[int, int] = {}
+    for group in groups:
+        cell = cells[group[0]]
+        null_of |= dict.fromkeys(group, len(sources))
+        own = apply([cells[i] for i in group])
+        sources.append(Source(cell.null_name, "null", cell.null, cell.null_law, cell.n, own))
+    return sources, null_of, other_of
+
+
+def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
+    chosen = list(cells) if isinstance(cells, Iterable) and not isinstance(cells, Mapping | str) else []
+    if not chosen or not all(isinstance(cell, Cell) for cell in chosen):
+        raise InputError(
+            f"`cells` must be one or more gs.Cell(null, alternative, n), in a list; got "
+            f"{type(cells).__name__}{'' if not chosen else f' with a {type(chosen[0]).__name__}'}."
+        )
+    names = [cell.name for cell in chosen]
+    double = next((name for name in names if names.count(name) > 1), None)
+    if double is not None:
+        raise InputError(
+            f"`cells`: two of them are called {double!r}. Names seed the draws and must differ; pass "
+            "Cell(..., name=...)."
+        )
+    if not isinstance(tests, Mapping) or not tests or not all(map(callable, tests.values())):
+        raise InputError(
+            "`tests` must map names to functions (data, model, *, rng) -> TestResult, such as "
+            f"{{'KSD': gs.ksd_test}}; got {tests!r}."
+        )
+    if not all(isinstance(name, str) and name for name in tests):
+        raise InputError(f"`tests`: their names must be strings, got {list(tests)!r}.")
+    for cell in chosen:
+        unknown = sorted(set(cell.tests or ()) - set(tests))
+        if unknown:
+            raise InputError(
+                f"`cells`: {cell.name!r} names tests that are not among `tests`: {', '.join(unknown)}."
+            )
+    return chosen, dict(tests)
+
+
+def check_levels(level: Any) -> tuple[float, ...]:
+    """One level or several, as a tuple."""
+    several = level if isinstance(level, Iterable) and not isinstance(level, str) else (level,)
+    found = tuple(check_level(one) for one in several)
+    if not found:
+        raise InputError("`level` must be a number between 0 and 1, or several of them; got none.")
+    return found
+
+
+def _check_draws(draws: Any, level: float) -> tuple[int, int]:
+    if not isinstance(draws, Sequence) or isinstance(draws, str) or len(draws) != 2:
+        raise InputError(
+            f"`bound_draws` must be two numbers, draws of the null and of the alternative; got {draws!r}."
+        )
+    null, alternative = (check_count(count, "bound_draws", 100) for count in draws)
+    if null * level < 10:
+        raise InputError(
+            f"`bound_draws`: of {null} data sets of the null only {null * level:g} would lie beyond the "
+            f"threshold of level {level:g}. Draw at least {int(np.ceil(10 / level))}."
+        )
+    return null, alternative
+
+
+class _Clock:
+    """Says how far it is, at most once a second."""
+
+    def __init__(self, speaks: bool) -> None:
+        self._speaks = speaks
+        self._start = time.perf_counter()
+        self._last = -np.inf
+
+    def count(self, what: str, items: Iterable[Any], total: int) -> Iterator[Any]:
+        """The items, counted."""
+        for number, item in enumerate(items, 1):
+            yield item
+            now = time.perf_counter()
+            if self._speaks and (now - self._last > 1 or number == total):
+                self._last = now
+                print(
+                    f"{what}: {number} of {total} pieces, {now - self._start:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
