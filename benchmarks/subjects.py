@@ -46,6 +46,17 @@ def public(x: Array, kernel: Any, scheme: str, draws: int, workers: int | None) 
     return run
 
 
+def aggregated(x: Array, kernels: Any, draws: int, workers: int | None) -> Action:
+    """The whole of aggregated_test over several kernels."""
+    model = gs.families.Normal(np.zeros(x.shape[1]))
+    null = gs.WildBootstrap(draws)
+
+    def run() -> gs.TestResult:
+        return gs.aggregated_test(x, model, kernels=kernels, null=null, workers=workers, rng=1)
+
+    return run
+
+
 def v_statistic(u: float, x: Array, kernel: Any) -> float:
     """Σ_ij h_ij / n² from the U-statistic."""
     n = len(x)

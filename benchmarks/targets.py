@@ -12,7 +12,7 @@ import psutil
 from peers import coreax_value, stein_thinning_test
 from reference import full_matrix_test, matrix_product, per_draw_test
 from report import Bound, Row
-from subjects import engine, points, public, v_statistic
+from subjects import aggregated, engine, points, public, v_statistic
 from timing import (
     Action,
     Ratio,
@@ -273,6 +273,27 @@ def many_draws(plan: Plan) -> Iterator[Row]:
     yield Row("9", f"engine orthogonal ÷ iid, B={draws}, n={n}", share, Bound(0.15))
 
 
+def collections(plan: Plan) -> Iterator[Row]:
+    """Target 10: ten bandwidths in one aggregated test, against one test."""
+    sizes = plan.sizes
+    n = sizes.medium
+    x = points(n, D)
+    scales = [2.0 ** (k / 2) for k in range(-6, 4)]
+    for family in (gs.Gaussian, gs.IMQ):
+        plan.progress(f"ten bandwidths, {family.__name__}: n={n}")
+        kernels = [family(gs.Median(scale)) for scale in scales]
+        actions: dict[str, Action] = {}
+        counts = sorted({1, plan.threads})
+        for t in counts:
+            actions[f"one{t}"] = public(x, family(), "orthogonal", sizes.draws, t)
+            actions[f"ten{t}"] = aggregated(x, kernels, sizes.draws, t)
+        times = by_turns(actions, sizes.slow_rounds, least=sizes.least)
+        for t in counts:
+            threads = "one thread" if t == 1 else f"{t} threads"
+            what = f"aggregated_test of ten bandwidths ÷ one ksd_test, n={n}, {family.__name__}, {threads}"
+            yield Row("10", what, ratio(times[f"ten{t}"], times[f"one{t}"]), Bound(3))
+
+
 def peer_packages(plan: Plan) -> Iterator[Row]:
     """Packages of others, with the number of threads that they choose."""
     sizes = plan.sizes
@@ -317,6 +338,7 @@ MEASUREMENTS: dict[Callable[[Plan], Iterator[Row]], tuple[str, ...]] = {
     small_tests: ("7",),
     limits: ("1", "2", "4"),
     many_draws: ("9",),
+    collections: ("10",),
     plain_versions: ("3",),
     growth: ("8",),
     peer_packages: ("peers",),

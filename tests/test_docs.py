@@ -13,6 +13,20 @@ import pytest
 import goodstein as gs
 
 ROOT = Path(__file__).parents[1]
+NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
+
+
+def blocks_of(page: str) -> list[tuple[str, str]]:
+    """The Python of a page, and what each block is said to print; empty if nothing is said."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", text, flags=re.DOTALL)
+
+
+def assert_prints(printed: str, said: str) -> None:
+    """The same words in the same order, and the same numbers but for rounding."""
+    assert re.sub(NUMBER, "#", printed).split() == re.sub(NUMBER, "#", said).split()
+    found, expected = ([float(x) for x in re.findall(NUMBER, text)] for text in (printed, said))
+    np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +65,35 @@ def test_the_operator_of_the_guide_is_valid(own_operator):
     report = gs.audit(own_operator["model"], operator=own_operator["along"], rng=1)
     assert report.valid
     assert any("simulation" in check.name and check.status == "pass" for check in report.checks)
+
+
+def test_the_readme_prints_what_it_says(capsys):
+    first, *others = blocks_of("README.md")
+    (code, said), *more = [block for block in others if block[1]]
+    assert not more
+    names: dict[str, object] = {}
+    exec(compile(first[0], "README.md", "exec"), names)
+    assert names["result"].pvalue <= 0.01  # the lavas do not follow a Dirichlet distribution
+    capsys.readouterr()
+    exec(compile(code, "README.md", "exec"), names)
+    assert_prints(capsys.readouterr().out, said)
+
+
+def test_the_guide_to_the_tests_runs_and_finds_what_it_says(capsys):
+    names: dict[str, object] = {}
+    for code, said in blocks_of("docs/which_test.md"):
+        exec(compile(code, "which_test.md", "exec"), names)
+        printed = capsys.readouterr().out
+        if said:
+            assert_prints(printed, said)
+    one = gs.ksd_test(names["x"], names["model"], rng=1)
+    assert names["result"].pvalue <= 0.01 < 0.05 < one.pvalue
+    assert names["exact"].pvalue <= 0.01
+    assert names["chosen"].pvalue <= 0.01
+    assert "training rows" in str(names["refusal"])
+    plan, study = names["plan"], names["study"]
+    assert plan.bound <= plan.n
+    assert not any(study.size_mark(cell, test) for cell in study.cells for test in study.tests)
 
 
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]

@@ -30,6 +30,7 @@ PUBLIC = [
     "BoxProduct",
     "CalibrationWarning",
     "CategoricalProduct",
+    "Cell",
     "Censored",
     "Chart",
     "Circle",
@@ -37,6 +38,7 @@ PUBLIC = [
     "ConditionalModel",
     "Coordinate",
     "Difference",
+    "Dilation",
     "DomainError",
     "Euclidean",
     "Gaussian",
@@ -52,6 +54,7 @@ PUBLIC = [
     "Martingale",
     "Matern52",
     "MatrixStandardised",
+    "MeanEmbedding",
     "Median",
     "Mirrored",
     "Model",
@@ -65,6 +68,7 @@ PUBLIC = [
     "ProductOfParts",
     "ProportionalHazards",
     "RationalQuadratic",
+    "Regularised",
     "SamplingError",
     "ScoreError",
     "SecondOrder",
@@ -82,16 +86,26 @@ PUBLIC = [
     "Whitened",
     "WildBootstrap",
     "__version__",
+    "aggregated_test",
     "as_model",
     "audit",
+    "auxiliary",
     "conditional_ksd_test",
     "datasets",
+    "diagnose_auxiliary",
     "families",
     "fssd_test",
     "graph_ksd_test",
     "ksd_test",
+    "m3d_test",
+    "mmd_test",
+    "neyman_pearson_power",
     "point_pattern_ksd_test",
+    "power_study",
+    "regularised_test",
     "relative_ksd_test",
+    "sample_size",
+    "select",
     "stein_matrix",
 ]
 
@@ -213,6 +227,70 @@ WILD = "WildBootstrap(n_resamples=999, signs='orthogonal', flip=0.5)"
         (gs.Median, "(scale=1.0)"),
         (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip=0.5)"),
         (gs.MonteCarlo, "(n_resamples=999)"),
+        (gs.Dilation, "(operator=None, centre=None)"),
+        (gs.MeanEmbedding, "(draws=20, landmarks=100, seed=0)"),
+        (gs.Regularised, "(operator=None, strength=0.1, fraction=0.2, draws=None, seed=0)"),
+        (
+            gs.aggregated_test,
+            "(data, model, *, domain=None, kernels=None, operators=None, weights=None, "
+            "null=WildBootstrap(n_resamples=1999, signs='orthogonal', flip=0.5), workers=None, rng=None, "
+            "audit=True)",
+        ),
+        (
+            gs.mmd_test,
+            "(data, model, *, domain=None, kernel=None, n_draws=None, n_resamples=999, workers=None, "
+            "rng=None)",
+        ),
+        (
+            gs.m3d_test,
+            "(data, model, *, domain=None, kernel=None, n_draws=None, n_scales=6, n_resamples=199, "
+            "workers=None, rng=None)",
+        ),
+        (
+            gs.regularised_test,
+            "(data, model, *, domain=None, operator=None, kernel=None, strengths=None, fraction=0.2, "
+            "draws=None, null=WildBootstrap(n_resamples=999, signs='orthogonal', flip=0.5), workers=None, "
+            "rng=None, audit=True)",
+        ),
+        (
+            gs.select,
+            "(data, model, candidates=None, *, domain=None, operators=None, kernels=None, "
+            "train_fraction=0.3, rng=None, audit=True)",
+        ),
+        (
+            gs.auxiliary.density_ratio,
+            "(training, model, *, domain=None, method='rulsif', boundary=None, alpha=0.1, floor=0.05, "
+            "n_centres=100, rng=None)",
+        ),
+        (
+            gs.auxiliary.learn,
+            "(training, model, *, domain=None, kernel=None, boundary=None, n_features=6, penalty=None, "
+            "max_ratio=7.0, max_rows=1000, rng=None)",
+        ),
+        (
+            gs.diagnose_auxiliary,
+            "(data, model, auxiliaries=None, *, domain=None, kernel=None, rng=None)",
+        ),
+        (
+            gs.neyman_pearson_power,
+            "(null, alternative, n, level=0.05, *, n_null=20000, n_alternative=10000, domain=None, "
+            "log_ratio=None, censoring=None, rng=None)",
+        ),
+        (
+            gs.Cell,
+            "(null, alternative, n, *, name='', level=None, effect=None, sample_null=None, log_ratio=None, "
+            "censoring=None, tests=None)",
+        ),
+        (
+            gs.power_study,
+            "(cells, tests, *, trials=500, level=0.05, size=True, bound=True, bound_draws=(20000, 5000), "
+            "workers=None, path=None, seed=0, progress=False)",
+        ),
+        (
+            gs.sample_size,
+            "(null, alternative, test=None, *, power=0.8, level=0.05, trials=500, bounds=(10, 10000), "
+            "sample_null=None, log_ratio=None, censoring=None, bound=True, workers=None, rng=None)",
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
