@@ -8,15 +8,15 @@ few members, because each makes all others a little less powerful.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from goodstein.compose import choose_kernel
 from goodstein.kernels import IMQ, Gaussian, Median
-from goodstein.kernels.base import Kernel, RadialKernel
+from goodstein.kernels.base import Kernel
 from goodstein.kernels.hamming import Hamming
+from goodstein.kernels.scales import at_scales
 from goodstein.operators.base import Operator
 from goodstein.operators.coordinate import Coordinate
 from goodstein.operators.difference import Difference
@@ -33,6 +33,9 @@ from goodstein.problem import Problem
 
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the usual bandwidth, where nothing better is known."""
+
+RATES = (0.3, 1.0, 3.0)
+"""The same for the rates of Hamming's kernel."""
 
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
@@ -63,14 +66,7 @@ def hammings(*rates: float) -> list[Kernel]:
 
 def default_kernels(operator: Operator) -> list[Kernel]:
     """Several bandwidths of the operator's own kernel."""
-    base = choose_kernel(None, operator)
-    if isinstance(base, Hamming):
-        return hammings(0.3, 1.0, 3.0)
-    rule = getattr(base, "bandwidth", 1.0)
-    if isinstance(base, RadialKernel) and (rule is None or isinstance(rule, Median)):
-        scale = 1.0 if rule is None else rule.scale
-        return [replace(base, bandwidth=Median(scale * factor)) for factor in SCALES]
-    return [base]
+    return at_scales(choose_kernel(None, operator), SCALES, RATES)
 
 
 def default_collection(problem: Problem) -> list[Entry]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from goodstein.result import TestResult, brief
+from goodstein.result import TestResult
+from goodstein.tables import as_text, readable
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,7 @@ class AggregatedResult(TestResult):
             )
             for member in self.members
         ]
-        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(width) if i < 2 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in (head, *rows)
-        )
+        return "\n".join(line[2:] for line in as_text(head, rows))
 
     def summary(self) -> str:
         """The result as a short text, with the table of members."""
@@ -101,13 +95,13 @@ class AggregatedResult(TestResult):
         return {**super().to_dict(), "members": members}
 
 
-DEFAULTS = ("auxiliary=", "bandwidth=", ", exponent=-0.5", "power=1.0", "auxiliary=None", "transform=")
+DEFAULTS = ("bandwidth=", ", exponent=-0.5", "power=1.0", "transform=")
 """What a reader of a narrow table can do without; a record keeps it."""
 
 
 def _column(part: Any) -> str:
     """An operator or a kernel in few words."""
-    text = brief(part)
-    for default in sorted(DEFAULTS, key=len, reverse=True):
+    text = readable(part)
+    for default in DEFAULTS:
         text = text.replace(default, "")
     return text

@@ -14,7 +14,6 @@ from goodstein._typing import RNG, Array, ArrayLike
 from goodstein.auditing.boundary import Exponents, exponents
 from goodstein.auxiliary.criterion import Criterion, power_criterion
 from goodstein.auxiliary.report import AuxiliaryReport, Diagnosis
-from goodstein.auxiliary.tables import readable
 from goodstein.compose import as_generator, compose
 from goodstein.domains import (
     Auxiliary,
@@ -35,6 +34,7 @@ from goodstein.kernels.base import Kernel
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
 from goodstein.problem import Problem
+from goodstein.tables import readable
 from goodstein.testing import draw_seeds, quick_audit
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from goodstein._typing import Array
 from goodstein.auditing.boundary import Exponents
 from goodstein.auxiliary.criterion import Criterion
-from goodstein.auxiliary.tables import as_html, as_text
 from goodstein.domains.auxiliary import Auxiliary
 from goodstein.result import plain
+from goodstein.tables import as_html, as_text
 
 COORDINATES = 6
 """Coordinates whose means are printed; :meth:`AuxiliaryReport.to_dict` has them all."""

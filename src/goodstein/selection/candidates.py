@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from goodstein.domains import Ball, BallPower, BoundaryDistance, Box, ProductOfParts, Simplex
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels import Median
-from goodstein.kernels.base import Kernel, RadialKernel
+from goodstein.kernels.base import Kernel
+from goodstein.kernels.scales import at_scales
 from goodstein.operators import LogRatio, Mirrored, Standardised
 from goodstein.operators.base import Operator
 from goodstein.problem import Problem
@@ -92,17 +91,7 @@ def _curved(domain: Domain) -> list[Operator]:
 
 def default_kernels(kernel: Kernel) -> list[Kernel]:
     """A kernel at several bandwidths or rates; itself if it has neither, or they are given as numbers."""
-    from goodstein.kernels.hamming import Hamming
-
-    if isinstance(kernel, Hamming):
-        return [Hamming(rate) for rate in RATES]
-    if not isinstance(kernel, RadialKernel) or isinstance(kernel.bandwidth, float):
-        return [kernel]
-    rule = kernel.bandwidth
-    if rule is not None and not isinstance(rule, Median):
-        return [kernel]
-    unit = 1.0 if rule is None else rule.scale
-    return [replace(kernel, bandwidth=Median(scale=unit * scale)) for scale in SCALES]
+    return at_scales(kernel, SCALES, RATES)
 
 
 def _as_list(values: Any, name: str) -> list[Any]:

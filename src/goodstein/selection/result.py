@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from goodstein._typing import RNG
-from goodstein.auxiliary.tables import as_html, as_text, readable
 from goodstein.auxiliary.training import TrainingRows
 from goodstein.compose import as_generator, compose
 from goodstein.domains.base import Domain
@@ -20,6 +19,7 @@ from goodstein.nulls import Null, WildBootstrap
 from goodstein.operators.base import Operator
 from goodstein.result import TestResult, plain
 from goodstein.selection.chosen import Chosen
+from goodstein.tables import as_html, as_text, readable
 from goodstein.testing import check_null, draw_seeds, run_test
 
 

@@ -13,7 +13,7 @@ Line = Sequence[str]
 def readable(thing: object) -> str:
     """A repr with its numbers to six digits, and without what was left out.
 
-    >>> from goodstein.auxiliary.tables import readable
+    >>> from goodstein.tables import readable
     >>> from goodstein.kernels import IMQ
     >>> readable(IMQ(bandwidth=1.23456789))
     'IMQ(bandwidth=1.23457, exponent=-0.5)'
