@@ -161,19 +161,21 @@ def _groups(
     operators: Sequence[Operator] | None,
     kernels: Sequence[Kernel] | None,
     seed: int,
-) -> tuple[list[Group], list[float]]:
+) -> tuple[list[Group], list[tuple[float, ...]]]:
     """Problems and kernels, everything validated, and the weights that members have by default."""
     if operators is None:
         own = compose(data, model, domain, None, None, seed)
         if kernels is not None:
-            return [(own, _as_kernels(kernels, own.operator))], [1.0]
+            chosen = _as_kernels(kernels, own.operator)
+            return [(own, chosen)], [(1.0,) * len(chosen)]
         entries = default_collection(own)
         problems = [compose(data, model, domain, entry.operator, None, seed) for entry in entries]
         groups = [(p, tuple(entry.kernels)) for p, entry in zip(problems, entries, strict=True)]
-        return groups, [entry.weight for entry in entries]
+        return groups, [entry.weights for entry in entries]
     named = _as_list(operators, "operators", "Langevin()")
     problems = [compose(data, model, domain, operator, None, seed) for operator in named]
-    return [(problem, _as_kernels(kernels, problem.operator)) for problem in problems], [1.0] * len(named)
+    groups = [(problem, _as_kernels(kernels, problem.operator)) for problem in problems]
+    return groups, [(1.0,) * len(chosen) for _, chosen in groups]
 
 
 def _as_kernels(kernels: Sequence[Kernel] | None, operator: Operator) -> tuple[Kernel, ...]:
@@ -220,11 +222,11 @@ def _audited(
     return kept, AuditReport(reports[0].model, reports[0].domain, operators, checks), notes
 
 
-def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[float]) -> Array:
+def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[tuple[float, ...]]) -> Array:
     """Shares of the members, which add up to one."""
     count = sum(len(kernels) for _, kernels in groups)
     if weights is None:
-        own = np.repeat(defaults, [len(kernels) for _, kernels in groups])
+        own = np.concatenate(defaults)
         return np.asarray(own / own.sum())
     try:
         given = np.asarray(weights, dtype=float)

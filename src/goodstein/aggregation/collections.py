@@ -42,11 +42,16 @@ FEW = 50
 
 
 class Entry(NamedTuple):
-    """An operator, the kernels to use with it, and the weight of each of them."""
+    """An operator, the kernels to use with it, and their weights, one number for all or one for each."""
 
     operator: Operator
     kernels: Sequence[Kernel]
-    weight: float = 1.0
+    weight: float | tuple[float, ...] = 1.0
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """One for each kernel."""
+        return self.weight if isinstance(self.weight, tuple) else (self.weight,) * len(self.kernels)
 
 
 def gaussians(*scales: float) -> list[Kernel]:
@@ -100,15 +105,19 @@ def _draws(sampled: bool, kernels: Sequence[Kernel], weight: float = 1.0) -> lis
 
 
 def _euclidean(n: int, sampled: bool) -> list[Entry]:
-    """Location and shape; scale and tails; dependence and fine structure; all of it by draws."""
-    dilation = Entry(Dilation(Langevin()), [*gaussians(0.5, 1.0), *multiquadrics(4.0)])
+    """Shape and location; tails and scale; dependence and fine structure; all of it by draws.
+
+    Most weight goes to location, the commonest departure, in which other tests are good too.
+    """
+    dilation = Entry(Dilation(Langevin()), [*gaussians(0.5, 1.0), *multiquadrics(4.0)], (1.0, 0.5, 1.0))
     if not sampled:
-        return [Entry(Langevin(), [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]), dilation]
+        kernels = [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]
+        return [Entry(Langevin(), kernels, (1.0, 1.0, 1.5, 2.0)), dilation]
     fine = Regularised(Langevin(), strength=0.01 if n >= FEW else 0.03)
     return [
-        Entry(Langevin(), [*gaussians(1.0), *multiquadrics(4.0)]),
+        Entry(Langevin(), [*gaussians(1.0), *multiquadrics(4.0)], (1.5, 2.0)),
         dilation,
-        Entry(fine, gaussians(1.0)),
+        Entry(fine, gaussians(1.0), 1.5),
         *_draws(sampled, gaussians(0.5)),
     ]
 
