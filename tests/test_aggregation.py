@@ -91,7 +91,8 @@ def test_single_step_adjustment_by_hand():
     weights = np.array([0.5, 0.5])
     observed, draws = evidence(joint, weights)
     p = [(1 + np.sum(np.maximum(*draws) >= one)) / 100 for one in observed]
-    calibration, adjusted = combined(joint, weights)
+    calibration, adjusted, evident = combined(joint, weights)
+    assert np.array_equal(evident, observed)
     assert adjusted.tolist() == p
     assert calibration.pvalue == min(p)
 
@@ -319,3 +320,78 @@ def test_dilation_needs_plain_features_and_its_own_dimension():
         gs.ksd_test(sample(), NORMAL, operator=gs.Dilation(centre=[0.0, 0.0, 0.0]), rng=1)
     with pytest.raises(gs.InputError, match="cannot be stretched"):
         gs.ksd_test(sample(), NORMAL, operator=gs.Dilation(gs.SecondOrder()), rng=1)
+
+
+# --- samplers that are not what they should be -----------------------------------------------------
+
+
+def chain(n, rng):
+    """A stationary chain, each draw nearly the one before."""
+    x = np.empty((n, 1))
+    x[0] = rng.standard_normal()
+    for i in range(1, n):
+        x[i] = 0.99 * x[i - 1] + np.sqrt(1 - 0.99**2) * rng.standard_normal()
+    return x
+
+
+def test_a_sampler_that_is_a_chain_is_left_out():
+    model = gs.Model(score=lambda x: -x, domain=gs.Euclidean(1), sample=chain, batched=True)
+    x = gs.families.Normal(0.0, 1.0).sample(60, rng=1)
+    result = result_of(x, model)
+    assert "Successive draws" in result.notes[0]
+    assert not any(isinstance(member.operator, gs.MeanEmbedding) for member in result.members)
+    with pytest.raises(gs.SteinIdentityError, match="needs independent ones"):
+        gs.ksd_test(x, model, operator=gs.MeanEmbedding(), rng=1)
+
+
+def test_a_sampler_that_finds_nothing_is_no_obstacle():
+    """Rejection from a normal distribution on a box far out in its tail."""
+    model, box = gs.families.Normal([0.0, 0.0]), gs.Box([9.0, 9.0], [10.0, 10.0])
+    x = 9.0 + np.random.default_rng(1).uniform(0.01, 0.5, (40, 2))
+    result = result_of(x, model, domain=box)
+    assert "Left out the members that compare data with draws" in result.notes[0]
+
+
+def test_a_model_that_every_operator_refuses_does_not_pass_on_its_draws_alone():
+    model = gs.Model(
+        score=lambda x: -x, domain=gs.Circle(), sample=gs.families.VonMises(0.0, 1.0).sample, batched=True
+    )
+    with pytest.raises(gs.SteinIdentityError):
+        result_of(model.sample(50, rng=1), model)
+
+
+def test_the_order_of_draws_is_of_no_importance():
+    """A sampler that returns its draws in order, smallest first."""
+    normal = gs.families.Normal(0.0, 1.0)
+
+    def ordered(n, rng):
+        return np.sort(normal.sample(n, rng), axis=0)
+
+    model = gs.Model(score=lambda x: -x, domain=gs.Euclidean(1), sample=ordered, batched=True)
+    p = [gs.m3d_test(normal.sample(40, rng=[2, k]), model, n_resamples=39, rng=k).pvalue for k in range(40)]
+    assert 0.3 < np.mean(p) < 0.7
+
+
+def test_kernels_may_be_a_generator():
+    x = sample(40)
+    kernels = (gs.Gaussian(width) for width in (1.0, 2.0))
+    result = gs.aggregated_test(x, NORMAL, operators=[gs.Langevin(), gs.Dilation()], kernels=kernels, rng=1)
+    assert len(result.members) == 4
+
+
+def test_members_with_different_numbers_of_observations_cannot_share_signs():
+    operators = [gs.Langevin(), gs.Regularised(gs.Langevin(), draws=0)]
+    with pytest.raises(gs.InputError, match="different numbers of observations"):
+        gs.aggregated_test(sample(60), NORMAL, operators=operators, rng=1)
+
+
+@pytest.mark.parametrize(("d", "n"), [(1, 20), (20, 10)])
+def test_the_level_holds_in_small_samples(d, n):
+    """The centre of a dilation must not be that of the observation itself; 400 trials notice .10."""
+    model, null = gs.families.Normal(np.zeros(d)), gs.WildBootstrap(99)
+    p = [
+        gs.aggregated_test(model.sample(n, rng=[7, k]), model, null=null, workers=1, rng=k).pvalue
+        for k in range(400)
+    ]
+    low, high = binom.interval(0.999, len(p), 0.05)
+    assert low <= np.count_nonzero(np.array(p) <= 0.05) <= high

@@ -110,4 +110,4 @@ def test_mistakes_are_named():
     with pytest.raises(gs.InputError, match="`draws`"):
         gs.MeanEmbedding(0)
     with pytest.raises(gs.InputError, match="`landmarks`"):
-        gs.MeanEmbedding(landmarks=0)
+        gs.MeanEmbedding(landmarks=1)

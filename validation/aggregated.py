@@ -61,9 +61,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
+    wild = [name for name in tests() if "simulated" not in name]
+    simplex = gs.families.Dirichlet([0.5, 0.5, 0.5])
     cells = [
         gs.Cell(gs.families.Normal([0.0, 0.0]), None, 50, name="N(0, I) on R², n = 50"),
-        gs.Cell(gs.families.Dirichlet([0.5, 0.5, 0.5]), None, 100, name="Dirichlet(½, ½, ½), n = 100"),
+        gs.Cell(simplex, None, 100, name="Dirichlet(½, ½, ½), n = 100", tests=wild),
     ]
     study = gs.power_study(
         cells,
@@ -93,6 +95,8 @@ def main() -> None:
             f"|:--|{'--:|' * (len(LEVELS) + 1)}",
         ]
         for test in study.tests:
+            if (cell.name, "null", test) not in study.pvalues:
+                continue
             p = np.asarray(study.pvalues[cell.name, "null", test])
             counts = [int(np.count_nonzero(p <= level + 1e-9)) for level in LEVELS]
             rates = [

@@ -26,6 +26,8 @@ from goodstein.engine.workspace import scratch
 from goodstein.form import BlockForm, Prepared, SteinForm, shortest_length
 from goodstein.kernels.base import Parts
 
+LARGEST_RATIO = 1e8
+"""Bandwidths further apart than this have no unit in which both can be written in single precision."""
 SMALLEST, LARGEST = 1e-20, 1e20
 """Entries of Stein matrices that single precision holds with room to spare."""
 
@@ -59,6 +61,9 @@ class SharedForm:
     def possible(self) -> bool:
         """Whether single precision will do."""
         peaks = [float(form.diagonal().max()) for form in self.forms]
+        lengths = [shortest_length(form.kernel) for form in self.forms]
+        if max(lengths) > LARGEST_RATIO * min(lengths):
+            return False
         return self.prepared.close and min(peaks) > SMALLEST and max(peaks) < LARGEST
 
     @cached_property

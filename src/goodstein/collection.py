@@ -64,10 +64,13 @@ class Collection:
         try:
             for kernel in kernels:
                 rule = getattr(kernel, "bandwidth", 1.0)
-                if isinstance(kernel, RadialKernel) and (rule is None or type(rule) is Median):
+                # A kernel that says itself how it is fitted is asked.
+                usual = isinstance(kernel, RadialKernel) and type(kernel).fitted is RadialKernel.fitted
+                if usual and (rule is None or type(rule) is Median):
                     if median is None:
                         median = Median()(points)
-                    fitted.append(replace(kernel, bandwidth=median * (1.0 if rule is None else rule.scale)))
+                    width = median * (1.0 if rule is None else rule.scale)
+                    fitted.append(replace(kernel, bandwidth=width))  # type: ignore[type-var]
                 else:
                     fitted.append(kernel.fitted(points))
         except BandwidthError:
@@ -102,5 +105,9 @@ class Collection:
         return replace(self, groups=tuple((p.with_model(model), kernels) for p, kernels in self.groups))
 
     def simulate(self, rng: np.random.Generator) -> Any:
-        """Draw from the model as many observations as there are, of the same kind."""
-        return self.groups[0][0].simulate(rng)
+        """Draw from the model as many observations as there are, of the same kind.
+
+        From the model as it was given: some operators put one that was fitted in its place.
+        """
+        given = [problem for problem, _ in self.groups if not hasattr(problem.operator, "null_model")]
+        return (given or [self.groups[0][0]])[0].simulate(rng)

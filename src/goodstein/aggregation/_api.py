@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goodstein._typing import RNG, Array, ArrayLike
-from goodstein.aggregation.collections import default_collection, default_kernels
+from goodstein.aggregation.collections import default_collection, default_kernels, without_draws
 from goodstein.aggregation.combine import combined
 from goodstein.aggregation.result import AggregatedResult, Member
 from goodstein.auditing.report import AuditReport
@@ -21,6 +21,7 @@ from goodstein.errors import CalibrationWarning, InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls import Null, WildBootstrap
 from goodstein.operators import Operator
+from goodstein.operators.embedding import MeanEmbedding
 from goodstein.problem import Problem
 from goodstein.testing import check_null, describe_data, draw_seeds, quick_audit, recorded, refusal, short
 
@@ -57,7 +58,8 @@ def aggregated_test(
         Kernels, each used with every operator. None takes several bandwidths of the operator's own kernel.
     operators
         Operators. With `kernels` None takes the domain's own operator; if both are None, the library's
-        collection for the domain.
+        collection for the domain. Where the model has a sampler some of its members compare the data with
+        draws, which must be independent; for a sampler that is a Markov chain name the operators.
     weights
         Relative weights of the members, in the order (first operator with all kernels, second operator
         with all kernels, …): a member with twice the weight may have twice the p-value. None takes equal
@@ -107,6 +109,9 @@ def aggregated_test(
     simulated = getattr(null, "simulates", False)
     probe_rng = np.random.default_rng(seeds[0])
     kept, report, notes = _audited(groups, probe_rng, audit, operators is None, simulated)
+    if operators is None and kernels is None:
+        missing = without_draws(groups[0][0], [problem.operator for problem, _ in groups])
+        notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     for check in report.checks:
@@ -122,7 +127,7 @@ def aggregated_test(
         lambda: null.calibrate_jointly(collection, workers=workers, rng=null_rng),
         stacklevel=3,
     )
-    calibration, adjusted = combined(joint, shares)
+    calibration, adjusted, observed = combined(joint, shares)
     members = tuple(
         Member(
             problem.fitted_operator,
@@ -131,10 +136,11 @@ def aggregated_test(
             float(joint.statistics[k]),
             joint[k].pvalue,
             float(adjusted[k]),
+            float(observed[k]),
         )
         for k, problem in enumerate(collection.problems)
     )
-    best = min(members, key=lambda member: (member.adjusted_pvalue, member.pvalue))
+    best = max(members, key=lambda member: member.evidence)
     problem = groups[0][0]
     return AggregatedResult(
         statistic=calibration.statistic,
@@ -173,6 +179,7 @@ def _groups(
         groups = [(p, tuple(entry.kernels)) for p, entry in zip(problems, entries, strict=True)]
         return groups, [entry.weights for entry in entries]
     named = _as_list(operators, "operators", "Langevin()")
+    kernels = None if kernels is None else _as_list(kernels, "kernels", "Gaussian()")
     problems = [compose(data, model, domain, operator, None, seed) for operator in named]
     groups = [(problem, _as_kernels(kernels, problem.operator)) for problem in problems]
     return groups, [(1.0,) * len(chosen) for _, chosen in groups]
@@ -209,7 +216,8 @@ def _audited(
         broken = [report for report in reports if not report.valid]
         reasons = " ".join(dict.fromkeys(m for report in broken for m in report.messages("fail")))
         names = ", ".join(report.operator for report in broken)
-        if ours and kept and audit:
+        scored = [k for k in kept if not isinstance(groups[k][0].operator, MeanEmbedding)]
+        if ours and scored and audit:
             notes.append(f"Left out, because the audit refused it: {names}. {reasons}")
         elif audit:
             raise SteinIdentityError(refusal(broken[0]))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.compose import choose_kernel
+from goodstein.errors import InputError, SamplingError
 from goodstein.kernels import IMQ, Gaussian, Median
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.hamming import Hamming
@@ -29,13 +30,16 @@ from goodstein.operators.mirrored import Mirrored
 from goodstein.operators.regularised import Regularised
 from goodstein.operators.second_order import SecondOrder
 from goodstein.operators.standardised import Standardised
-from goodstein.problem import Problem
+from goodstein.problem import Problem, draw
 
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the usual bandwidth, where nothing better is known."""
 
 RATES = (0.3, 1.0, 3.0)
 """The same for the rates of Hamming's kernel."""
+
+SKEWED = 100
+"""Fewer squares than this have too skewed a sum for the bootstrap with a kernel that hardly bends them."""
 
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
@@ -77,16 +81,16 @@ def default_kernels(operator: Operator) -> list[Kernel]:
 def default_collection(problem: Problem) -> list[Entry]:
     """The collection for a problem that was composed with the default operator.
 
-    Members that draw from the model are there only if it has a sampler.
+    Members that draw from the model are there only if it has a sampler that works.
     """
     operator: Any = problem.operator
-    sampled = isinstance(problem.data, np.ndarray) and problem.model.has_sample
+    sampled = isinstance(problem.data, np.ndarray) and _can_draw(problem)
     if isinstance(operator, Langevin):
-        return _euclidean(len(problem.data), sampled)
+        return _euclidean(len(problem.data), problem.domain.dim, sampled)
     if isinstance(operator, LogRatio):
         return _simplex(sampled)
     if isinstance(operator, Standardised):
-        return _region(operator, sampled)
+        return _region(operator, len(problem.data), sampled)
     if isinstance(operator, Martingale):
         return _durations()
     if isinstance(operator, Coordinate):
@@ -99,26 +103,55 @@ def default_collection(problem: Problem) -> list[Entry]:
     return [Entry(operator, default_kernels(operator))]
 
 
-def _draws(sampled: bool, kernels: Sequence[Kernel], weight: float = 1.0) -> list[Entry]:
+def _can_draw(problem: Problem) -> bool:
+    """Whether the model has a sampler that reaches the domain: rejection may find nothing there."""
+    if not problem.model.has_sample:
+        return False
+    try:
+        draw(problem.model, problem.domain, 2, np.random.default_rng(0))
+    except (InputError, SamplingError):
+        return False
+    return True
+
+
+def without_draws(problem: Problem, operators: Sequence[Operator]) -> str | None:
+    """A note where a model has a sampler, and the collection for it had to do without draws."""
+    kinds = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
+    points = isinstance(problem.data, np.ndarray) and isinstance(problem.operator, kinds)
+    if not points or not problem.model.has_sample or any(isinstance(o, MeanEmbedding) for o in operators):
+        return None
+    return (
+        f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
+        f"nothing on {problem.domain!r}."
+    )
+
+
+def _draws(sampled: bool, kernels: Sequence[Kernel], weight: float | tuple[float, ...] = 1.0) -> list[Entry]:
     """What compares data with draws from the model, if there are any."""
     return [Entry(MeanEmbedding(), kernels, weight)] if sampled else []
 
 
-def _euclidean(n: int, sampled: bool) -> list[Entry]:
+def _euclidean(n: int, d: int, sampled: bool) -> list[Entry]:
     """Shape and location; tails and scale; dependence and fine structure; all of it by draws.
 
-    Most weight goes to location, the commonest departure, in which other tests are good too.
+    Most weight goes to what is the commonest departure and what other tests are good at too: location, and
+    on the line scale. In several dimensions all distances are alike, and tails show at half their median.
     """
-    dilation = Entry(Dilation(Langevin()), [*gaussians(0.5, 1.0), *multiquadrics(4.0)], (1.0, 0.5, 1.0))
+    line = d == 1
+    scales, weights = ((1.0,), (2.0,)) if line else ((0.5, 1.0), (1.0, 0.5))
+    kernels = gaussians(*scales)
+    if n * d >= SKEWED:
+        kernels, weights = [*kernels, *multiquadrics(4.0)], (*weights, 2.0 if line else 1.0)
+    dilation = Entry(Dilation(Langevin()), kernels, weights)
+    location = 1.5 if line else 2.0
     if not sampled:
         kernels = [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]
-        return [Entry(Langevin(), kernels, (1.0, 1.0, 1.5, 2.0)), dilation]
-    fine = Regularised(Langevin(), strength=0.01 if n >= FEW else 0.03)
+        return [Entry(Langevin(), kernels, (1.0, 1.0, 1.5, location)), dilation]
     return [
-        Entry(Langevin(), [*gaussians(1.0), *multiquadrics(4.0)], (1.5, 2.0)),
+        Entry(Langevin(), [*gaussians(1.0), *multiquadrics(4.0)], (1.5, location)),
         dilation,
-        Entry(fine, gaussians(1.0), 1.5),
-        *_draws(sampled, gaussians(0.5)),
+        Entry(_fine(Langevin(), n), gaussians(1.0), 0.5 if line else 1.5),
+        *_draws(sampled, gaussians(0.5), 1.0 if line else 1.5),
     ]
 
 
@@ -135,14 +168,22 @@ def _simplex(sampled: bool) -> list[Entry]:
     ]
 
 
-def _region(operator: Standardised, sampled: bool) -> list[Entry]:
+def _region(operator: Standardised, n: int, sampled: bool) -> list[Entry]:
     """Where g vanishes at the edge the draws see what the operator does not."""
-    scales = (0.5, 1.0) if sampled else (0.25, 0.5, 1.0)
+    dilation = Entry(Dilation(operator), multiquadrics(2.0))
+    if not sampled:
+        return [Entry(operator, [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]), dilation]
     return [
-        Entry(operator, [*gaussians(*scales), *multiquadrics(4.0)]),
-        Entry(Dilation(operator), multiquadrics(2.0)),
-        *_draws(sampled, gaussians(0.5, 1.0)),
+        Entry(operator, [*gaussians(1.0), *multiquadrics(4.0)], (1.0, 1.5)),
+        dilation,
+        Entry(_fine(operator, n), multiquadrics(1.0)),
+        *_draws(sampled, gaussians(0.5, 1.0), (1.0, 1.5)),
     ]
+
+
+def _fine(operator: Operator, n: int) -> Regularised:
+    """The operator with weak directions made strong, as far as the observations tell them apart."""
+    return Regularised(operator, strength=0.01 if n >= FEW else 0.03)
 
 
 def _durations() -> list[Entry]:

@@ -18,10 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from goodstein._typing import Array
-from goodstein.nulls.base import Calibration, JointCalibration
+from goodstein.nulls.base import Calibration, JointCalibration, rounding
 
 LEAST = 8
 """Values beyond the last order statistic that is used."""
+
+MOST = 3.0
+"""Evidence beyond it, at most, in units of the logarithm of the number of values."""
 
 
 def evidence(joint: JointCalibration, weights: Array) -> tuple[Array, Array]:
@@ -47,18 +50,29 @@ def log_survival(values: Array) -> Array:
     knots, first = np.unique(knots, return_index=True)
     # Of equal knots the one with the largest probability counts: a tie is no evidence.
     levels = levels[first]
+    # Nor is one that is broken by rounding: between its values the slope would be that of the noise.
+    tolerance = rounding(values)
+    kept = [0]
+    for k in range(1, len(knots)):
+        if knots[k] - knots[kept[-1]] > tolerance:
+            kept.append(k)
+    knots, levels = knots[kept], levels[kept]
     if len(knots) == 1:  # more than half of the values are equal
         spread = float(ordered[0] - ordered[-1]) or 1.0
         return np.asarray(-(values - knots[0]) / spread)
     # The slope of the tail from as far in as a sixteenth, being that of few values otherwise.
     start = min(int(np.searchsorted(-levels, np.log(16.0))), len(levels) - 2)
     slope = (levels[-1] - levels[start]) / (knots[-1] - knots[start])
+    # Where it is that of a clump it must not run away: so many draws tell no more than this.
+    reach = float(ordered[0] - knots[-1])
+    if reach > 0:
+        slope = max(slope, -MOST * np.log(total) / reach)
     inside = np.interp(values, knots, levels)
     return np.where(values > knots[-1], levels[-1] + slope * (values - knots[-1]), inside)
 
 
-def combined(joint: JointCalibration, weights: Array) -> tuple[Calibration, Array]:
-    """The aggregated test, and p-values of its members that are adjusted for all others.
+def combined(joint: JointCalibration, weights: Array) -> tuple[Calibration, Array, Array]:
+    """The aggregated test, p-values of its members that are adjusted for all others, and their evidence.
 
     An adjusted p-value is the probability that any member shows as much evidence as this one; the
     smallest of them is the p-value of the aggregated test.
@@ -66,4 +80,4 @@ def combined(joint: JointCalibration, weights: Array) -> tuple[Calibration, Arra
     observed, draws = evidence(joint, weights)
     largest = draws.max(axis=0)
     adjusted = np.array([Calibration(float(one), largest).pvalue for one in observed])
-    return Calibration(float(observed.max()), largest), adjusted
+    return Calibration(float(observed.max()), largest), adjusted, observed

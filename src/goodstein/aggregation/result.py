@@ -25,6 +25,9 @@ class Member:
         The p-value that this test would have had alone.
     adjusted_pvalue
         Probability that any member shows as much evidence as this one.
+    evidence
+        −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
+        average; the largest of them is the statistic of the test.
     """
 
     operator: Any
@@ -33,6 +36,7 @@ class Member:
     statistic: float
     pvalue: float
     adjusted_pvalue: float
+    evidence: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ class AggregatedResult(TestResult):
     @property
     def best(self) -> Member:
         """The member with the most evidence against the model."""
-        return min(self.members, key=lambda member: (member.adjusted_pvalue, member.pvalue))
+        return max(self.members, key=lambda member: member.evidence)
 
     def table(self) -> str:
         """All members, one on each line."""

@@ -273,7 +273,9 @@ class _Simulated:
         index, part = item
         samples = part.stop - part.start
         model, domain = self.problem.model, self.problem.domain
-        drawn = draw(model, domain, samples * self.n, np.random.default_rng([self.seed, index]))
+        rng = np.random.default_rng([self.seed, index])
+        # Some samplers return their draws in an order, such as one component of a mixture after another.
+        drawn = rng.permutation(draw(model, domain, samples * self.n, rng))
         return self.basis.sums(kernel_points(domain, drawn), samples, PRECISION)
 
 

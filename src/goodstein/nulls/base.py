@@ -13,6 +13,12 @@ from goodstein.errors import ScoreError
 from goodstein.problem import Problem
 
 
+def rounding(draws: Array) -> float:
+    """How far draws may be apart that differ by rounding only: 1e-5 of their root mean square."""
+    scale = float(np.abs(draws).max()) or 1.0
+    return 1e-5 * scale * float(np.sqrt(np.mean((draws / scale) ** 2)))
+
+
 @dataclass(frozen=True)
 class Calibration:
     """The statistic and draws of it under the null."""
@@ -31,9 +37,7 @@ class Calibration:
         does not depend on the order of summation: products with signs are taken in single
         precision, which moves a draw by about 1e-6 of their spread.
         """
-        scale = float(np.abs(self.draws).max()) or 1.0
-        tolerance = 1e-5 * scale * float(np.sqrt(np.mean((self.draws / scale) ** 2)))
-        exceed = int(np.count_nonzero(self.draws >= self.statistic - tolerance))
+        exceed = int(np.count_nonzero(self.draws >= self.statistic - rounding(self.draws)))
         return (1 + exceed) / (1 + len(self.draws))
 
 

@@ -20,8 +20,12 @@ from goodstein.pairwise import Pairwise, kernel_points
 from goodstein.problem import draw
 from goodstein.slices import cut
 
+CHECKED, LARGEST = 500, 6.0
+"""Draws in which the audit looks for dependence, and the correlation that it minds, in standard errors."""
 CHUNK = 4096
 """Draws that are looked at together."""
+RESOLVED = 1e-13
+"""Differences of features below this share of the largest are rounding errors."""
 SMALLEST = 1e-10
 """Eigenvalues of the landmarks' matrix below this share of the largest are rounding errors."""
 
@@ -74,7 +78,7 @@ class MeanEmbedding:
 
     def __post_init__(self) -> None:
         check_count(self.draws, "draws")
-        check_count(self.landmarks, "landmarks")
+        check_count(self.landmarks, "landmarks", 2)
 
     def seeded(self, seed: int) -> MeanEmbedding:
         """With its random numbers fixed."""
@@ -88,14 +92,24 @@ class MeanEmbedding:
             )
         _require_sampler(model)
         n = len(data)
-        drawn = draw(model, domain, n * self.draws + self.landmarks, np.random.default_rng([self.seed, 5]))
+        rng = np.random.default_rng([self.seed, 5])
+        # Some samplers return their draws in an order, such as one component of a mixture after another.
+        drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
         points = kernel_points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
         return EmbeddingFeatures(kernel_points(domain, data), others, points[: self.landmarks])
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
-        """Nothing but draws: no identity has to hold."""
+        """Nothing but independent draws: no identity has to hold."""
         _require_sampler(model)
+        correlation = _serial_correlation(kernel_points(domain, draw(model, domain, CHECKED, rng)))
+        if correlation > LARGEST / np.sqrt(CHECKED):
+            message = (
+                f"Successive draws of {model.name} are correlated ({correlation:.2f} in one coordinate), as "
+                "those of a Markov chain are, and MeanEmbedding needs independent ones. Thin the chain, or "
+                "shuffle draws of a long one; or use an operator that needs the score only."
+            )
+            return [Check("draws", "fail", message)]
         return [Check("draws", "pass", f"Needs independent draws of {model.name}, and no score.")]
 
     def on(self, domain: Domain) -> MeanEmbedding:
@@ -118,6 +132,14 @@ class _OnLattice(MeanEmbedding):
         return Hamming()
 
 
+def _serial_correlation(points: Array) -> float:
+    """The largest correlation of successive rows in one coordinate."""
+    centred = points - points.mean(axis=0)
+    size = np.einsum("ij,ij->j", centred, centred)
+    lagged = np.einsum("ij,ij->j", centred[1:], centred[:-1])
+    return float(np.max(np.abs(np.divide(lagged, size, out=np.zeros_like(size), where=size > 0))))
+
+
 def _require_sampler(model: Any) -> None:
     if not model.has_sample:
         own = "Pass Model(score=..., sample=function of (n, rng))"
@@ -131,9 +153,14 @@ def _require_sampler(model: Any) -> None:
 class EmbeddingFeatures:
     """Observations, (n, k), draws for each, (n, m, k), and landmarks, (L, k)."""
 
-    points: Array
+    observations: Array
     others: Array
     landmarks: Array
+
+    @property
+    def points(self) -> Array:
+        """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
+        return self.landmarks
 
     def form(self, kernel: Kernel) -> FiniteSetForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
@@ -142,10 +169,15 @@ class EmbeddingFeatures:
         values, vectors = np.linalg.eigh(pairwise(marks, marks))
         kept = values > SMALLEST * values[-1]
         root = vectors[:, kept] / np.sqrt(values[kept])
-        tau = pairwise(pairwise.placed(self.points), marks) @ root
+        tau = pairwise(pairwise.placed(self.observations), marks) @ root
         n, m = self.others.shape[:2]
         for rows in cut(0, n, max(1, CHUNK // m)):
             placed = pairwise.placed(self.others[rows].reshape(-1, self.others.shape[2]))
             means = pairwise(placed, marks).reshape(-1, m, len(self.landmarks)).mean(axis=1)
             tau[rows] -= means @ root
+        if not np.abs(tau).max() > RESOLVED * np.sqrt(values[-1]):
+            raise InputError(
+                f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
+                "is left are rounding errors. Take a smaller bandwidth, or another kernel."
+            )
         return FiniteSetForm(tau)

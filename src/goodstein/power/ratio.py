@@ -89,6 +89,9 @@ class Pair:
         if self.log_ratio is not None:
             return np.array([_number(self.log_ratio(law(self.n, rng))) for _ in range(count)])
         data: Any = law(count * self.n, rng)
+        if isinstance(data, np.ndarray):
+            # Some samplers return their draws in an order, such as one component of a mixture after another.
+            data = rng.permutation(data)
         with np.errstate(invalid="ignore"):
             each = self.alternative.log_density(data) - self.null.log_density(data)
             return np.asarray(each.reshape(count, self.n).sum(axis=1))

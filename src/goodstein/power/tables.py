@@ -163,8 +163,8 @@ def _time(seconds: float) -> str:
     if math.isnan(seconds):
         return "–"
     if seconds < 0.000_995:
-        return f"{1e6 * seconds:.2g} µs"
-    return f"{1000 * seconds:.2g} ms" if seconds < 0.0995 else f"{seconds:.2g} s"
+        return f"{float(f'{1e6 * seconds:.2g}'):g} µs"
+    return f"{1000 * seconds:.2g} ms" if seconds < 0.0995 else f"{float(f'{seconds:.2g}'):g} s"
 
 
 def _escaped(row: Sequence[str]) -> list[str]:
