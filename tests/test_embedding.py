@@ -89,6 +89,17 @@ def test_it_sees_the_weights_of_separate_modes():
     assert gs.ksd_test(x, half, operator=gs.MeanEmbedding(), rng=1).pvalue < 0.01
 
 
+def test_logratios_are_isometric():
+    """Distances of log-ratios are those of centred logarithms, whatever basis."""
+    model = gs.families.Dirichlet([0.5, 1.0, 2.0])
+    x = model.sample(30, rng=1)
+    problem = compose(x, model, None, gs.MeanEmbedding(draws=2, landmarks=10, logratio=True), None, 3)
+    centred = np.log(x) - np.log(x).mean(axis=1, keepdims=True)
+    expected = np.linalg.norm(centred[:, None] - centred, axis=2)
+    points = problem.features.observations
+    np.testing.assert_allclose(np.linalg.norm(points[:, None] - points, axis=2), expected, atol=1e-12)
+
+
 def test_seeds():
     x = NORMAL.sample(50, rng=1)
     p = [gs.ksd_test(x, NORMAL, operator=gs.MeanEmbedding(), rng=seed).pvalue for seed in (1, 1, 2)]
@@ -107,6 +118,11 @@ def test_mistakes_are_named():
     x = NORMAL.sample(20, rng=1)
     with pytest.raises(gs.InputError, match="has no sampler"):
         gs.ksd_test(x, lambda x: -x, operator=gs.MeanEmbedding(), rng=1)
+    with pytest.raises(gs.InputError, match="is for a Simplex"):
+        gs.ksd_test(x, NORMAL, operator=gs.MeanEmbedding(logratio=True), rng=1)
+    zero = [[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]]
+    with pytest.raises(gs.InputError, match="parts that are zero"):
+        gs.ksd_test(zero, gs.families.Dirichlet([1, 1, 1]), operator=gs.MeanEmbedding(logratio=True), rng=1)
     with pytest.raises(gs.InputError, match="`draws`"):
         gs.MeanEmbedding(0)
     with pytest.raises(gs.InputError, match="`landmarks`"):

@@ -228,7 +228,7 @@ WILD = "WildBootstrap(n_resamples=999, signs='orthogonal', flip=0.5)"
         (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip=0.5)"),
         (gs.MonteCarlo, "(n_resamples=999)"),
         (gs.Dilation, "(operator=None, centre=None)"),
-        (gs.MeanEmbedding, "(draws=20, landmarks=100, seed=0)"),
+        (gs.MeanEmbedding, "(draws=20, landmarks=100, logratio=False, seed=0)"),
         (gs.Regularised, "(operator=None, strength=0.1, fraction=0.2, draws=None, seed=0)"),
         (
             gs.aggregated_test,

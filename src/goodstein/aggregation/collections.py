@@ -94,8 +94,8 @@ def default_collection(problem: Problem) -> list[Entry]:
     if isinstance(operator, Martingale):
         return _durations()
     if isinstance(operator, Coordinate):
-        found = [Entry(operator, gaussians(1.0, 2.0)), Entry(SecondOrder(), gaussians(4.0))]
-        return found + _draws(sampled, gaussians(1.0))
+        found = [Entry(operator, gaussians(1.0, 2.0), (0.5, 1.5)), Entry(SecondOrder(), gaussians(4.0))]
+        return found + _draws(sampled, gaussians(1.0), 2.0)
     if isinstance(operator, SecondOrder):
         return [Entry(operator, gaussians(1.0, 2.0, 4.0)), *_draws(sampled, gaussians(1.0))]
     if isinstance(operator, Difference):
@@ -160,11 +160,12 @@ def _simplex(sampled: bool) -> list[Entry]:
     from goodstein.domains import ProductOfParts
 
     return [
-        Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0)),
-        Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0)),
-        Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.2),
-        Entry(Dilation(LogRatio()), multiquadrics(1.0), 2.0),
-        *_draws(sampled, gaussians(1.0)),
+        Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
+        Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
+        Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.1),
+        Entry(Dilation(LogRatio()), multiquadrics(1.0), 1.5),
+        *_draws(sampled, gaussians(1.0), 0.3),
+        *([Entry(MeanEmbedding(logratio=True), multiquadrics(4.0), 4.0)] if sampled else []),
     ]
 
 
@@ -176,8 +177,8 @@ def _region(operator: Standardised, n: int, sampled: bool) -> list[Entry]:
     return [
         Entry(operator, [*gaussians(1.0), *multiquadrics(4.0)], (1.0, 1.5)),
         dilation,
-        Entry(_fine(operator, n), multiquadrics(1.0)),
-        *_draws(sampled, gaussians(0.5, 1.0), (1.0, 1.5)),
+        Entry(_fine(MeanEmbedding(), n), gaussians(1.0), 2.0),
+        *_draws(sampled, gaussians(1.0), 1.5),
     ]
 
 
@@ -189,6 +190,6 @@ def _fine(operator: Operator, n: int) -> Regularised:
 def _durations() -> list[Entry]:
     """Fine scales for hazards that swing, coarse ones for ageing; the coarsest is nearly log-rank."""
     return [
-        Entry(Martingale("cdf"), gaussians(0.25, 0.5, 1.0)),
-        Entry(Martingale("hazard"), gaussians(0.125, 4.0)),
+        Entry(Martingale("cdf"), gaussians(0.25, 0.5, 1.0), (1.0, 1.0, 3.0)),
+        Entry(Martingale("hazard"), gaussians(0.125, 4.0), (1.0, 0.3)),
     ]

@@ -12,7 +12,8 @@ from goodstein._validation import check_count
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import InputError
+from goodstein.domains.simplex import Simplex
+from goodstein.errors import InputError, describe_rows
 from goodstein.kernels import Gaussian, Hamming
 from goodstein.kernels.base import Kernel
 from goodstein.operators.finite_set import FiniteSetForm
@@ -49,6 +50,9 @@ class MeanEmbedding:
         Draws for each observation, m.
     landmarks
         Their number, L.
+    logratio
+        On a simplex whether to compare isometric log-ratios, which tell small parts apart, rather than the
+        parts themselves. All parts must then be positive.
     seed
         Seed of draws and landmarks; tests take it from their ``rng``.
 
@@ -74,6 +78,7 @@ class MeanEmbedding:
 
     draws: int = 20
     landmarks: int = 100
+    logratio: bool = False
     seed: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
@@ -95,14 +100,33 @@ class MeanEmbedding:
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
-        points = kernel_points(domain, drawn)
+        if self.logratio:
+            # A part that underflowed is positive all the same; in the data a zero is a zero.
+            drawn = np.maximum(drawn, np.finfo(float).tiny)
+        points = self._points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
-        return EmbeddingFeatures(kernel_points(domain, data), others, points[: self.landmarks])
+        return EmbeddingFeatures(self._points(domain, data), others, points[: self.landmarks])
+
+    def _points(self, domain: Domain, x: Array) -> Array:
+        """Where the kernel looks."""
+        if not self.logratio:
+            return kernel_points(domain, x)
+        if not isinstance(domain, Simplex):
+            raise InputError(f"MeanEmbedding(logratio=True) is for a Simplex, got {domain!r}. Leave it out.")
+        zero = ~(x > 0).all(axis=1)
+        if zero.any():
+            raise InputError(
+                f"`data`: {describe_rows(zero)} have parts that are zero, which have no logarithm. Use "
+                "MeanEmbedding(), which compares the parts themselves."
+            )
+        assert domain.basis is not None
+        return np.asarray(np.log(x) @ domain.basis.T)
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """Nothing but independent draws: no identity has to hold."""
         _require_sampler(model)
-        correlation = _serial_correlation(kernel_points(domain, draw(model, domain, CHECKED, rng)))
+        drawn = draw(model, domain, CHECKED, rng)
+        correlation = _serial_correlation(kernel_points(domain, drawn))
         if correlation > LARGEST / np.sqrt(CHECKED):
             message = (
                 f"Successive draws of {model.name} are correlated ({correlation:.2f} in one coordinate), as "
@@ -114,14 +138,16 @@ class MeanEmbedding:
 
     def on(self, domain: Domain) -> MeanEmbedding:
         """With the kernel of choice on this domain."""
-        return _OnLattice(self.draws, self.landmarks, self.seed) if isinstance(domain, Lattice) else self
+        lattice = isinstance(domain, Lattice)
+        return _OnLattice(self.draws, self.landmarks, seed=self.seed) if lattice else self
 
     def default_kernel(self) -> Kernel:
         """A Gaussian."""
         return Gaussian()
 
     def __repr__(self) -> str:
-        return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks})"
+        logratio = ", logratio=True" if self.logratio else ""
+        return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks}{logratio})"
 
 
 class _OnLattice(MeanEmbedding):
