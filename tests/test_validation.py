@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import importlib
 from pathlib import Path
 
@@ -122,6 +123,21 @@ def test_report(power, tmp_path, capsys):
     assert "| never | .000 | – |" in summary
     power.main(["--workers", "0", "--quick", "--trials", "5"], tmp_path / "nowhere")  # prints, writes nothing
     assert "| null (size) |" in capsys.readouterr().out
+
+
+def test_a_judged_test_is_compared_with_the_best_other_law_by_law(power, tmp_path, monkeypatch):
+    """The test that never rejects is judged, and falls short of the other wherever that finds something."""
+    one = power.collected()["mean"]
+    label = one.alternatives[-1].label
+    swapped = dict(reversed(one.tests.items()))
+    judged = dataclasses.replace(one, tests=swapped, judged=True, reasons={label: "it never looks."})
+    monkeypatch.setattr(power, "collected", lambda: {"mean": judged})
+    run(power, tmp_path, "--trials", "20")
+    text = (tmp_path / "power.md").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"| mean: {label} |"))
+    assert "| z |" in line and "| 0.00 † |" in line
+    assert f"- mean: {label} (.000 of " in text and "it never looks." in text
+    assert "In 0 of 2 cells it has at least the average power" in text
 
 
 def test_liberal_tests_are_marked_and_never_the_best(power, tmp_path):

@@ -15,24 +15,26 @@ import csv
 import math
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from power_report import BOUND, NULL, Measured, bound, cell_line, levels, markdown, scenario_table
+from power_report import BOUND, NULL, Measured, cell_line, levels, markdown, scenario_table
 from scenario import Alternative, Scenario
-from threadpoolctl import threadpool_limits
+
+from goodstein.power.rates import rejections
+from goodstein.power.ratio import RatioTest
+from goodstein.power.runner import Runner
+from goodstein.power.trials import FIRST, Outcome, fingerprint, run_trials, seed_of
 
 HERE = Path(__file__).parent
 MODULES = (
+    "suite",
     "survival",
     "directional",
     "discrete",
@@ -46,8 +48,6 @@ MODULES = (
 """The scenarios are in power_<name>.py."""
 CHUNK = 10
 """Trials that a worker takes at a time."""
-FIRST = 3
-"""Trials that identify the behaviour of a test."""
 NULL_DRAWS, ALTERNATIVE_DRAWS = 4000, 2000
 """Draws for the threshold and for the power of the Neyman–Pearson test."""
 
@@ -83,11 +83,11 @@ def main(argv: Sequence[str] | None = None, folder: Path = HERE) -> None:
         raise SystemExit(f"No scenario has {options.only!r} in its name.")
     known = {} if options.quick else read(folder / "power.csv", scenarios)
     cells = [(one, law) for one in chosen.values() for law in laws(one)]
-    with Runner(options.workers) as runner:
+    with Pool(options.workers) as pool:
         for number, (scenario, law) in enumerate(cells, 1):
             start = time.perf_counter()
             trials = min(options.trials, scenario.trials or options.trials)
-            fresh = measure(scenario, law, trials, {} if options.fresh else known, runner)
+            fresh = measure(scenario, law, trials, {} if options.fresh else known, pool)
             known |= fresh
             if fresh and not options.quick:
                 write(known, scenarios, folder)
@@ -118,31 +118,19 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-class Runner:
-    """A pool of processes with one BLAS thread each; with no workers, this process."""
+class Pool(Runner):
+    """Where trials are run, in chunks."""
 
     def __init__(self, workers: int) -> None:
-        self.pool = (
-            ProcessPoolExecutor(workers, get_context("spawn"), threadpool_limits, (1,)) if workers else None
-        )
+        super().__init__(workers or None)
         self.null_ratios: dict[str, np.ndarray] = {}
         """By scenario, (draws, alternatives): all alternatives share the draws of the null."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(cancel_futures=True)
 
     def run(self, task: Callable[..., Any], items: range, *names: Any) -> list[Any]:
         """The results of a task for all items, which it takes in chunks, in their order."""
         edges = [*range(items.start, items.stop, CHUNK), items.stop]
-        parts = [range(*ends) for ends in pairwise(edges)]
-        if self.pool is None:
-            return [result for part in parts for result in task(*names, part)]
-        futures = [self.pool.submit(task, *names, part) for part in parts]
-        return [result for future in futures for result in future.result()]
+        parts = self.all(task, [(*names, range(*ends)) for ends in pairwise(edges)])
+        return [result for part in parts for result in part]
 
 
 def laws(scenario: Scenario) -> list[str]:
@@ -156,27 +144,26 @@ def alternative_of(scenario: Scenario, law: str) -> Alternative | None:
 
 
 def measure(
-    scenario: Scenario, law: str, trials: int, known: Mapping[Key, Measured], runner: Runner
+    scenario: Scenario, law: str, trials: int, known: Mapping[Key, Measured], pool: Pool
 ) -> dict[Key, Measured]:
     """What is missing of a cell, or has changed."""
-    first = runner.run(trial, range(FIRST), scenario.name, law, tuple(scenario.tests))
+    first = pool.run(trial, range(FIRST), scenario.name, law, tuple(scenario.tests))
     marks = {
-        test: fingerprint(f"{scenario.name} {law} {test}", [one[test][0] for one in first])
+        test: fingerprint(f"{scenario.name} {law} {test}", [one[test].pvalue for one in first])
         for test in scenario.tests
     }
     todo = tuple(
         test for test in marks if not enough(known.get((scenario.name, law, test)), marks[test], trials)
     )
     found: dict[Key, Measured] = {}
-    rest = runner.run(trial, range(FIRST, trials), scenario.name, law, todo) if todo else []
+    rest = pool.run(trial, range(FIRST, trials), scenario.name, law, todo) if todo else []
     for test in todo:
-        p, seconds = np.array([one[test] for one in [*first, *rest]]).T
-        # p-values are multiples of 1/(draws + 1), so one that equals the level may miss it by rounding.
-        counts = tuple(float(np.count_nonzero(p <= level + 1e-9)) for level in levels(scenario))
+        p, seconds, _ = np.array([one[test] for one in [*first, *rest]]).T
+        counts = tuple(float(rejections(p, level)) for level in levels(scenario))
         found[scenario.name, law, test] = Measured(
             test, trials, counts, marks[test], seconds=float(np.median(seconds))
         )
-    return found | measure_bound(scenario, law, known, runner)
+    return found | measure_bound(scenario, law, known, pool)
 
 
 def enough(old: Measured | None, mark: str, trials: int) -> bool:
@@ -185,53 +172,33 @@ def enough(old: Measured | None, mark: str, trials: int) -> bool:
 
 
 def measure_bound(
-    scenario: Scenario, law: str, known: Mapping[Key, Measured], runner: Runner
+    scenario: Scenario, law: str, known: Mapping[Key, Measured], pool: Pool
 ) -> dict[Key, Measured]:
     """The Neyman–Pearson bound of a cell, where both densities are known."""
     alternative = alternative_of(scenario, law)
     if alternative is None or alternative.log_ratio is None:
         return {}
     key, name = (scenario.name, law, BOUND), scenario.name
-    first = runner.run(ratios, range(FIRST), name, law, (law,))
+    first = pool.run(ratios, range(FIRST), name, law, (law,))
     mark = fingerprint(" ".join(key), np.ravel(first))
     if enough(known.get(key), mark, ALTERNATIVE_DRAWS):
         return {}
     labels = tuple(one.label for one in scenario.alternatives if one.log_ratio is not None)
-    if name not in runner.null_ratios:
-        runner.null_ratios[name] = np.array(runner.run(ratios, range(NULL_DRAWS), name, NULL, labels))
-    null = runner.null_ratios[name][:, labels.index(law)]
-    other = np.ravel(runner.run(ratios, range(ALTERNATIVE_DRAWS), name, law, (law,)))
-    found = [bound(null, other, level) for level in levels(scenario)]
-    counts = tuple(power * ALTERNATIVE_DRAWS for power, _ in found)
-    return {key: Measured(BOUND, ALTERNATIVE_DRAWS, counts, mark, upper=found[-1][1])}
+    if name not in pool.null_ratios:
+        pool.null_ratios[name] = np.array(pool.run(ratios, range(NULL_DRAWS), name, NULL, labels))
+    null = pool.null_ratios[name][:, labels.index(law)]
+    other = np.ravel(pool.run(ratios, range(ALTERNATIVE_DRAWS), name, law, (law,)))
+    test = RatioTest.of(null, other)
+    counts = tuple(test.power(level) * ALTERNATIVE_DRAWS for level in levels(scenario))
+    return {key: Measured(BOUND, ALTERNATIVE_DRAWS, counts, mark, upper=test.interval(scenario.level)[1])}
 
 
-def seed(*names: str) -> int:
-    """The first half of the seed of every trial."""
-    return zlib.crc32("|".join(names).encode())
-
-
-def trial(name: str, law: str, tests: Sequence[str], numbers: range) -> list[dict[str, tuple[float, float]]]:
-    """p-value and seconds of some tests in some trials; they depend on nothing but names and number."""
+def trial(name: str, law: str, tests: Sequence[str], numbers: range) -> list[dict[str, Outcome]]:
+    """Some tests in some trials; they depend on nothing but names and number."""
     scenario = collected()[name]
     alternative = alternative_of(scenario, law)
     draw = scenario.null if alternative is None else alternative.draw
-    found = []
-    for k in numbers:
-        data = draw(scenario.n, np.random.default_rng([seed(name, law), k]))
-        results = {}
-        for test in tests:
-            rng = np.random.default_rng([seed(test, name, law), k])
-            start = time.perf_counter()
-            try:
-                p = float(scenario.tests[test](data, rng))
-            except Exception as error:
-                raise RuntimeError(f"{name} | {law} | {test}, trial {k}: {error}") from error
-            if not 0.0 <= p <= 1.0:
-                raise RuntimeError(f"{name} | {law} | {test}, trial {k}: {p} is no p-value.")
-            results[test] = p, time.perf_counter() - start
-        found.append(results)
-    return found
+    return run_trials(draw, scenario.n, {test: scenario.tests[test] for test in tests}, numbers, (name, law))
 
 
 def ratios(name: str, source: str, labels: Sequence[str], numbers: range) -> list[list[float]]:
@@ -243,17 +210,12 @@ def ratios(name: str, source: str, labels: Sequence[str], numbers: range) -> lis
     found = []
     for k in numbers:
         # Other draws than those of the trials, so that the bound does not err with them.
-        data = draw(scenario.n, np.random.default_rng([seed(name, source), k, 1]))
+        data = draw(scenario.n, np.random.default_rng([seed_of(name, source), k, 1]))
         values = [float(function(data)) for function in functions if function is not None]
         if any(map(math.isnan, values)):
             raise RuntimeError(f"{name} | {source}: a log likelihood ratio of draw {k} is NaN.")
         found.append(values)
     return found
-
-
-def fingerprint(name: str, values: Iterable[float]) -> str:
-    """A hash of what something is called and of what it does."""
-    return f"{zlib.crc32(' '.join([name, *(f'{value:.6g}' for value in values)]).encode()):08x}"
 
 
 FIELDS = (

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scenario import Scenario
-from scipy.stats import binom
+
+from goodstein.power.rates import size_mark, wilson
 
 NULL = "null"
 """The label of the law under which the rate is the size of the tests."""
 BOUND = "Neyman–Pearson bound"
-CONFIDENCE = 0.999
-"""Sizes outside this central part of the binomial distribution are marked."""
-Z = 1.959964
-"""Of a two-sided 95 % interval."""
 
 
 def levels(scenario: Scenario) -> tuple[float, float, float]:
@@ -51,42 +49,9 @@ class Measured:
         return (self.trials, self.test, *counts, upper, seconds, self.fingerprint)
 
 
-def wilson(rate: float, trials: float) -> tuple[float, float]:
-    """The 95 % interval of Wilson for a rate."""
-    centre = (rate + Z**2 / (2 * trials)) / (1 + Z**2 / trials)
-    half = Z * np.sqrt(rate * (1 - rate) / trials + Z**2 / (4 * trials**2)) / (1 + Z**2 / trials)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
-
-
-def bound(null: np.ndarray, other: np.ndarray, level: float) -> tuple[float, float]:
-    """The power of the likelihood-ratio test, from the log ratios of null and alternative draws.
-
-    The test rejects beyond the threshold c and, with the probability that makes its level exact, at c:
-    where the ratio takes few values, that is the bound, and without it other tests could be above. The
-    second number is an upper limit: the Wilson limit at a threshold so low that, with 97.5 %, the true one
-    is not lower.
-    """
-    # Equal ratios may differ by rounding, in the order of their sums.
-    finite = np.abs(np.concatenate([null, other]))
-    digits = 9 - int(np.ceil(np.log10(finite[np.isfinite(finite)].max(initial=1e-3))))
-    null, other = (np.round(values, digits) for values in (null, other))
-
-    def power(share: float) -> float:
-        threshold = np.sort(null)[::-1][min(int(share * len(null)), len(null) - 1)]
-        above, at = float(np.mean(null > threshold)), float(np.mean(null == threshold))
-        randomised = (share - above) / at
-        return float(np.mean(other > threshold) + randomised * np.mean(other == threshold))
-
-    highest = float(binom.ppf(0.975, len(null), level)) / len(null)
-    return power(level), wilson(power(highest), len(other))[1]
-
-
-def size_mark(measured: Measured, level: float) -> str:
+def mark(measured: Measured, level: float) -> str:
     """↑ or ↓ where the rate under the null is too high or too low for the level."""
-    tail = (1 - CONFIDENCE) / 2
-    lower, upper = binom.ppf([tail, 1 - tail], measured.trials, level)
-    count = measured.rejections[-1]
-    return "↑" if count > upper else "↓" if count < lower else ""
+    return size_mark(measured.rejections[-1], measured.trials, level)
 
 
 def short(rate: float, digits: int = 3) -> str:
@@ -106,7 +71,7 @@ def markdown(scenarios: Iterable[Scenario], known: Mapping[Any, Measured]) -> st
     scenarios = list(scenarios)
     cells = {(one.name, law) for one in scenarios for law in _laws(one)}
     missing = len(cells - {key[:2] for key in known})
-    parts = [INTRODUCTION, summary(scenarios, known)]
+    parts = [INTRODUCTION, suite(scenarios, known), summary(scenarios, known)]
     if missing:
         parts.append(f"**{missing} of {len(cells)} columns have not been measured yet.**\n")
     measured = [one for one in scenarios if any((one.name, law, _first(one)) in known for law in _laws(one))]
@@ -150,7 +115,66 @@ def _mean_power(scenario: Scenario, test: str, known: Mapping[Any, Measured]) ->
 
 def _liberal(scenario: Scenario, test: str, known: Mapping[Any, Measured]) -> bool:
     size = known.get((scenario.name, NULL, test))
-    return size is not None and size_mark(size, scenario.level) == "↑"
+    return size is not None and mark(size, scenario.level) == "↑"
+
+
+SHARE = 0.9
+"""Share of the best single test's power that the aggregated test is to reach."""
+
+
+def suite(scenarios: Sequence[Scenario], known: Mapping[Any, Measured]) -> str:
+    """Cell by cell, the aggregated test beside the best single test, their average, and the bound."""
+    lines, short_of, cells, above = [], [], 0, 0
+    for scenario in scenarios:
+        for law in scenario.alternatives if scenario.judged else ():
+            rates = {
+                test: known[scenario.name, law.label, test].rate
+                for test in scenario.tests
+                if (scenario.name, law.label, test) in known and not _liberal(scenario, test, known)
+            }
+            ours = rates.pop(_first(scenario), None)
+            if ours is None or not rates:
+                continue
+            best = max(rates, key=lambda test: rates[test])
+            mean = float(np.mean(list(rates.values())))
+            limit = known.get((scenario.name, law.label, BOUND))
+            share = ours / rates[best] if rates[best] > 0 else math.inf
+            # Two rates near the level cannot be told apart, and their ratio means nothing.
+            enough = share >= SHARE or rates[best] < 2 * scenario.level
+            cells, above = cells + 1, above + (ours >= mean)
+            name = f"{scenario.name.removeprefix('Suite: ')}: {law.label}"
+            if not enough:
+                reason = scenario.reasons.get(law.label, "no reason found yet.")
+                short_of.append(f"- {name} ({short(ours)} of {short(rates[best])}): {reason}")
+            columns = [
+                name,
+                "–" if limit is None else short(limit.rate),
+                short(ours),
+                best,
+                short(rates[best]),
+                f"{share:.2f}{'' if enough else ' †'}",
+                short(mean),
+                f"{ours / mean:.2f}" if mean > 0 else "–",
+            ]
+            lines.append(f"| {' | '.join(columns)} |")
+    if not lines:
+        return ""
+    text = [
+        "## The suite: the aggregated test against every single test",
+        "",
+        "`aggregated_test` with nothing but its defaults, cell by cell; the tables of the suite are below. "
+        "The best single test is the best in hindsight, which no user can choose. † marks cells in which the "
+        f"aggregated test has less than {short(SHARE, 1)} of its power (where that is at least twice the "
+        f"level): {len(short_of)} of {cells}. In {above} of {cells} cells it has at least the average power "
+        "of the single tests.",
+        "",
+        "| cell | bound | aggregated | best single test | power | share | average | ratio |",
+        "|:--|--:|--:|:--|--:|--:|--:|--:|",
+        *lines,
+    ]
+    if short_of:
+        text += ["", "Where it falls short, and why:", "", *short_of]
+    return "\n".join(text) + "\n"
 
 
 def summary(scenarios: Sequence[Scenario], known: Mapping[Any, Measured]) -> str:
@@ -211,7 +235,7 @@ def scenario_table(scenario: Scenario, known: Mapping[Any, Measured]) -> str:
         size = known.get((scenario.name, NULL, test))
         cells = [
             test,
-            "" if size is None else f"{short(size.rate)} {size_mark(size, scenario.level)}".strip(),
+            "" if size is None else f"{short(size.rate)} {mark(size, scenario.level)}".strip(),
         ]
         for one in scenario.alternatives:
             found = known.get((scenario.name, one.label, test))

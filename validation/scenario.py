@@ -48,3 +48,7 @@ class Scenario:
     """What is tested against what, and what the table shows."""
     trials: int | None = None
     """Fewer than the default where a test is slow."""
+    judged: bool = False
+    """Whether the first test is compared with all others, law by law, in a table of its own."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """By law, why the first test falls short of the best other one there."""

@@ -347,6 +347,9 @@ SCENARIOS = [
         "patterns",
         "graphs",
         "fssd",
+        "selection",
+        "rivals",
+        "regularised",
     )
     if find_spec(f"size_{name}")
 ]
