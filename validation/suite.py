@@ -204,8 +204,8 @@ def simplex() -> list[Case]:
             200,
             {f"ν = {nu:g}": law(half, Dirichlet([0.5 + nu, 0.5, 0.5])) for nu in (0.1, 0.3, 1.0)},
             level=0.01,
-            about="The published setting: α₁ = ½ + ν. The published test has a size of 36–50 %. MMD is exact; "
-            "its mark is chance: in 2500 other samples its size at this level was .0088.",
+            about="The published setting: α₁ = ½ + ν. The published test has a size of 36–50 %. MMD "
+            "is exact; its mark is chance: in 2500 other samples its size at this level was .0088.",
             published={
                 "ν = 0.1": {"geometric mean (invalid)": 0.430},
                 "ν = 0.3": {"geometric mean (invalid)": 0.715},
