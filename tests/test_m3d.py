@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -260,7 +261,10 @@ def test_bandwidth_comes_from_the_draws_alone():
 def test_same_result_for_all_workers():
     x = rng().standard_normal((120, 3))
     expected = gs.m3d_test(x, NORMAL(np.zeros(3)), n_resamples=49, rng=7, workers=1)
-    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(1) as processes:
+    with (
+        ThreadPoolExecutor(2) as threads,
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes,
+    ):
         for workers in (2, -1, None, threads, processes):
             got = gs.m3d_test(x, NORMAL(np.zeros(3)), n_resamples=49, rng=7, workers=workers)
             assert got.pvalue == expected.pvalue

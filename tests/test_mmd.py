@@ -7,6 +7,7 @@ import math
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import combinations
+from multiprocessing import get_context
 
 import networkx as nx
 import numpy as np
@@ -244,7 +245,10 @@ def test_bandwidth_does_not_know_which_rows_are_data():
 def test_same_result_for_all_workers():
     x = rng().standard_normal((600, 3))
     expected = gs.mmd_test(x, NORMAL(np.zeros(3)), n_draws=700, n_resamples=99, rng=7, workers=1)
-    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(1) as processes:
+    with (
+        ThreadPoolExecutor(2) as threads,
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes,
+    ):
         for workers in (2, -1, None, threads, processes):
             got = gs.mmd_test(x, NORMAL(np.zeros(3)), n_draws=700, n_resamples=99, rng=7, workers=workers)
             assert got.statistic == expected.statistic

@@ -6,6 +6,7 @@ import pickle
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ def test_result_counts_the_tested_rows_and_does_not_depend_on_the_workers():
     x, model = rng().standard_normal((500, 2)), Normal([0, 0])
     operator = Regularised(strength=0.05, draws=0)
     results = [gs.ksd_test(x, model, operator=operator, rng=1, workers=w) for w in (1, 2)]
-    with ProcessPoolExecutor(1) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         results.append(gs.ksd_test(x, model, operator=operator, rng=1, workers=pool))
     assert len({result.pvalue for result in results}) == 1
     assert len({result.statistic for result in results}) == 1

@@ -98,8 +98,8 @@ def power_study(
     >>> study = gs.power_study([cell], {"KSD": gs.ksd_test}, trials=40)
     >>> study.power("shift", "KSD").value > 0.4
     True
-    >>> print(f"{study.bound('shift').value:.2f}")  # Φ(√30·0.5 − 1.645) = 0.86
-    0.86
+    >>> abs(study.bound("shift").value - 0.863) < 0.02  # Φ(√30·0.5 − 1.645) = 0.863
+    True
     """
     chosen, functions = _check_tests(cells, tests)
     trials = check_count(trials, "trials", FIRST)
