@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-CARRIED = {"aggregated_lavas", "planning_a_sample_size", "skye_lavas"}
+CARRIED = {"aggregated_lavas", "fit_and_test", "planning_a_sample_size", "skye_lavas"}
 """Examples whose data ship with the library."""
 
 

@@ -37,7 +37,7 @@ from goodstein.operators import Langevin, LogRatio, MatrixStandardised, Mirrored
 from goodstein.result import TestResult
 
 if TYPE_CHECKING:
-    from goodstein import auxiliary, datasets, families
+    from goodstein import auxiliary, datasets, estimate, families
     from goodstein.aggregation import aggregated_test
     from goodstein.auxiliary.diagnose import diagnose_auxiliary
     from goodstein.censored import Censored
@@ -147,6 +147,7 @@ __all__ = [
     "conditional_ksd_test",
     "datasets",
     "diagnose_auxiliary",
+    "estimate",
     "families",
     "fssd_test",
     "graph_ksd_test",
@@ -165,7 +166,7 @@ __all__ = [
 
 
 # Loaded when first used (SPEC 1): a test of one's own score on R^d needs none of them.
-_MODULES = ("auxiliary", "datasets", "families")
+_MODULES = ("auxiliary", "datasets", "estimate", "families")
 _LAZY = {
     **{name: name for name in _MODULES},
     "CategoricalProduct": "kernels.categorical",

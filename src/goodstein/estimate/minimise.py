@@ -1,0 +1,178 @@
+"""The search for a minimum from several starts, and derivatives by differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from goodstein._typing import Array
+from goodstein.errors import InputError
+from goodstein.estimate.base import Scores
+
+FLAT = 1e-4
+"""Projected gradient, of the scaled objective, below which a search that could not go on has arrived."""
+
+COARSE, FINE = 1e-9, 1e-13
+"""Share of the objective that one step gains at the end of a search: of all starts, and of the best one."""
+
+
+class Objective(Protocol):
+    """An average over observations that an estimator minimises."""
+
+    @property
+    def scores(self) -> Scores:
+        """The family at the data."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """A typical size of the objective, by which it is divided in the search."""
+        ...
+
+    def value_and_gradient(self, theta: Array, counts: Array | None = None) -> tuple[float, Array]:
+        """The objective and its gradient (p,), each row counted so often."""
+        ...
+
+    def solve(self, counts: Array | None = None) -> Array:
+        """The minimum in closed form, for affine families only."""
+        ...
+
+    def hessian(self, theta: Array) -> Array:
+        """Second derivatives, (p, p)."""
+        ...
+
+    def influences(self, theta: Array) -> Array:
+        """Vectors ψ_i, (n, p), whose mean has the variance of the objective's gradient."""
+        ...
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the search ended."""
+
+    theta: Array
+    value: float
+    converged: bool
+    starts: tuple[float, ...]
+
+
+def minimise(
+    objective: Objective, starts: Sequence[Array], max_iterations: int, counts: Array | None = None
+) -> Minimum:
+    """The lowest of the minima found from the starts, by L-BFGS-B."""
+    scores = objective.scores
+    if getattr(scores, "affine", False):
+        theta = objective.solve(counts)
+        value = objective.value_and_gradient(theta, counts)[0]
+        return Minimum(theta, value, True, (value,))
+    found = [_descend(objective, start, max_iterations, counts, COARSE) for start in starts]
+    best = min(found, key=lambda minimum: minimum.value)
+    if not np.isfinite(best.value):
+        where = np.array2string(best.theta, precision=4, threshold=8)
+        raise InputError(
+            f"The objective is not finite on the way from any of the {len(found)} starts, for example at "
+            f"{where}: the family has no finite score there. Give `bounds`, another `start`, or parameters "
+            "without limits, such as the logarithm of a scale."
+        )
+    theta, value = best.theta, best.value
+    if best.converged:  # only the best is worth the last digits
+        last = _descend(objective, theta, max_iterations, counts, FINE)
+        if last.value <= value:
+            theta, value = last.theta, last.value
+    values = tuple(value if minimum is best else minimum.value for minimum in found)
+    return Minimum(theta, value, best.converged, values)
+
+
+class _NotFiniteError(Exception):
+    """The search came to where the objective does not exist."""
+
+    def __init__(self, theta: Array) -> None:
+        super().__init__()
+        self.theta = theta
+
+
+def _descend(
+    objective: Objective, start: Array, max_iterations: int, counts: Array | None, tolerance: float
+) -> Minimum:
+    from scipy.optimize import minimize
+
+    scores, scale = objective.scores, objective.scale
+    lower, upper = scores.lower, scores.upper
+
+    def scaled(theta: Array) -> tuple[float, Array]:
+        with np.errstate(all="ignore"):
+            value, gradient = objective.value_and_gradient(theta, counts)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise _NotFiniteError(theta.copy())
+        return value / scale, gradient / scale
+
+    try:
+        result = minimize(
+            scaled,
+            np.clip(start, lower, upper),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.column_stack([lower, upper]),
+            options={
+                "maxiter": max_iterations,
+                "maxfun": 20 * max_iterations,
+                "maxcor": 20,
+                "ftol": tolerance,
+                "gtol": 1e-7,
+            },
+        )
+    except _NotFiniteError as stop:
+        return Minimum(stop.theta, np.inf, False, (np.inf,))
+    theta = np.asarray(result.x, dtype=np.float64)
+    slope = np.clip(theta - result.jac, lower, upper) - theta
+    arrived = bool(result.success) or (result.status == 2 and float(np.abs(slope).max(initial=0.0)) < FLAT)
+    value = float(result.fun) * scale
+    return Minimum(theta, value, arrived, (value,))
+
+
+def hessian_by_differences(objective: Objective, theta: Array) -> Array:
+    """Second derivatives of the objective by central differences of its gradient, (p, p).
+
+    Coordinates at a bound are left out, with rows and columns of zeros.
+    """
+    scores = objective.scores
+    # Not beyond a bound, where there need be no objective.
+    room = 0.9 * np.minimum(theta - scores.lower, scores.upper - theta)
+    steps = np.minimum(scores.steps(theta), room)
+    matrix = np.zeros((len(theta), len(theta)))
+    free = np.flatnonzero(~scores.fixed(theta))
+    for j in free:
+        move = np.zeros_like(theta)
+        move[j] = steps[j]
+        ahead = objective.value_and_gradient(theta + move)[1]
+        behind = objective.value_and_gradient(theta - move)[1]
+        matrix[free, j] = (ahead - behind)[free] / (2 * steps[j])
+    return np.asarray((matrix + matrix.T) / 2)
+
+
+def solve_normal_equations(matrix: Array, right: Array, names: Sequence[str]) -> Array:
+    """−matrix⁻¹·right; raises where the matrix has no inverse or the quadratic form no minimum."""
+    # In units in which every diagonal entry is one, so that units of the statistics do not matter.
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    empty = np.flatnonzero(size == 0)
+    if empty.size:
+        raise InputError(
+            f"`family`: the score does not depend on {names[empty[0]]!r} at these data, so it cannot be "
+            "estimated. Remove it from the family."
+        )
+    values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    if values[0] <= 1e-12 * len(values) * values[-1]:
+        direction = vectors[:, 0] / size
+        direction = direction / direction[np.argmax(np.abs(direction))]
+        terms = [f"{c:+.3g}·{name}" for c, name in zip(direction, names, strict=True) if abs(c) > 1e-6]
+        kind = "is singular" if values[0] > -1e-8 * values[-1] else "has a negative eigenvalue"
+        raise InputError(
+            f"`family`: the matrix of the quadratic objective {kind}: moving the parameters along "
+            f"{' '.join(terms[:6])}{' …' if len(terms) > 6 else ''} does not raise it, so these data do not "
+            "determine them. Remove a statistic, or pass more data."
+        )
+    solution = vectors @ ((vectors.T @ (right / size)) / values)
+    return np.asarray(-solution / size)

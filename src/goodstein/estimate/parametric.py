@@ -1,0 +1,246 @@
+"""Any model log q(x; θ)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from goodstein._typing import Array, ArrayLike
+from goodstein.differentiate import gradient
+from goodstein.domains.base import Domain
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows
+from goodstein.estimate._functions import At, ByDifferences, ByJax, Recognised
+from goodstein.estimate.base import Sample, Scores
+from goodstein.families._checks import as_parameter
+from goodstein.models.callables import Kind
+
+Function = Callable[..., Any]
+
+STEP_IN_THETA = 1e-3
+"""Step of numerical derivatives in θ, in units of its size."""
+
+DOUBTFUL = 1e-4
+"""Relative error of a numerical score that is worth a warning."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parametric:
+    """A model log q(x; θ) of your own, up to its normalising constant, restricted to the domain.
+
+    Parameters
+    ----------
+    log_density
+        Function of (x, θ): of all points (n, d) that returns (n,), or of one point (d,) that returns a
+        number. Written with JAX it is differentiated exactly; otherwise numerically, by differences of
+        order eight, for which no observation may lie on the boundary.
+    score
+        ∇log q as a function of (x, θ), in the same forms, in place of `log_density`.
+    start
+        Where to begin, (p,), or several starts, (s, p).
+    names
+        Names of θ; ``theta`` is one vector without them.
+    bounds
+        A pair (lower, upper) for every parameter, with None or an infinity where there is no bound.
+    sample
+        A sampler ``sample(n, theta, rng)`` of the model without truncation, for simulations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import goodstein as gs
+    >>> from goodstein.estimate import Parametric, ScoreMatching
+    >>> def cauchy(x, theta):
+    ...     return -np.log1p((x[:, 0] - theta[0]) ** 2)
+    >>> x = 3.0 + np.random.default_rng(1).standard_cauchy(2000)
+    >>> fit = ScoreMatching().fit(x, Parametric(cauchy, start=[np.median(x)], names=["location"]))
+    >>> round(fit.parameters["location"], 1)
+    3.0
+    """
+
+    log_density: Function | None = None
+    score: Function | None = None
+    start: ArrayLike = field(default=None, kw_only=True)
+    names: Sequence[str] | None = field(default=None, kw_only=True)
+    bounds: Sequence[tuple[float | None, float | None]] | None = field(default=None, kw_only=True)
+    sample: Function | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if (self.log_density is None) == (self.score is None):
+            raise InputError("Parametric needs a `log_density` or a `score`, one of them.")
+        for name in ("log_density", "score", "sample"):
+            function = getattr(self, name)
+            if function is not None and not callable(function):
+                raise InputError(f"`{name}` of Parametric must be a function, got {function!r}.")
+        if self.start is None:
+            raise InputError("Parametric needs a `start`: parameters (p,) from which to search.")
+        starts = as_parameter("start", self.start)
+        if starts.ndim > 2:
+            raise InputError(f"`start` must be of shape (p,) or (s, p), got {starts.shape}.")
+        object.__setattr__(self, "start", np.atleast_2d(starts))
+        p = self.start.shape[1]
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(self.names))
+            if len(self.names) != p:
+                raise InputError(f"`names` has {len(self.names)} entries, but `start` has {p} parameters.")
+        lower, upper = self._ends(p)
+        outside = ((self.start < lower) | (self.start > upper)).any(axis=0)
+        if outside.any():
+            raise InputError(f"`start` is outside of `bounds` in parameter {int(np.argmax(outside))}.")
+
+    def _ends(self, p: int) -> tuple[Array, Array]:
+        """Lower and upper bounds, (p,)."""
+        if self.bounds is None:
+            return np.full(p, -np.inf), np.full(p, np.inf)
+        pairs = list(self.bounds)
+        if len(pairs) != p or any(len(pair) != 2 for pair in pairs):
+            raise InputError(f"`bounds` must hold {p} pairs (lower, upper), one for every parameter.")
+        lower = np.array([-np.inf if low is None else low for low, _ in pairs], dtype=np.float64)
+        upper = np.array([np.inf if high is None else high for _, high in pairs], dtype=np.float64)
+        wrong = np.flatnonzero(~(lower < upper))
+        if wrong.size:
+            raise InputError(
+                f"`bounds` of parameter {wrong[0]} are {pairs[wrong[0]]}; lower must be below upper."
+            )
+        return lower, upper
+
+    def __repr__(self) -> str:
+        function = self.log_density if self.log_density is not None else self.score
+        return f"Parametric({getattr(function, '__name__', repr(function))}, p={self.start.shape[1]})"
+
+    def scores(self, sample: Sample) -> ParametricScores:
+        """The family at these data."""
+        return ParametricScores(self, sample)
+
+
+class ParametricScores(Scores):
+    """A user's model at the data; θ is as the user has it."""
+
+    def __init__(self, family: Parametric, sample: Sample) -> None:
+        self.family, self.sample, self.n = family, sample, len(sample)
+        p = family.start.shape[1]
+        self.coordinates = tuple(family.names or [f"theta[{j}]" for j in range(p)])
+        self.lower, self.upper = family._ends(p)
+        largest = np.abs(family.start).max(axis=0)
+        self.size_of_theta = np.where(largest > 0, largest, 1.0)
+        key, kind = ("score", Kind.SCORE) if family.log_density is None else ("log_density", Kind.LOGPDF)
+        name = f"`{key}` of {family!r}"
+        function = Recognised(getattr(family, key), kind, sample.data, family.start[0], name)
+        values = function.values(sample.data, family.start[0])
+        bad = ~np.isfinite(values.reshape(self.n, -1)).all(axis=1)
+        if bad.any():
+            raise ScoreError(
+                f"{name} is not finite at {describe_rows(bad)} with the parameters `start`. Begin where it "
+                "is finite at all data, or pass the right `domain`."
+            )
+        steps = STEP_IN_THETA * self.size_of_theta
+        self.functions: ByJax | ByDifferences = (
+            ByJax(function, sample)
+            if function.is_jax
+            else ByDifferences(function, sample, steps, (self.lower, self.upper), name)
+        )
+        self.name = name
+
+    def starts(self, count: int, rng: np.random.Generator) -> Sequence[Array]:
+        """Those that the user has given, all of them."""
+        return list(self.family.start)
+
+    def steps(self, theta: Array) -> Array:
+        """Larger where the gradient itself is numerical."""
+        return (1e-5 if self.functions.exact else 3e-3) * np.maximum(np.abs(theta), self.size_of_theta)
+
+    def evaluate(self, theta: Array, rows: slice, *, second: bool = True) -> ParametricEvaluation:
+        """Scores at all rows, of which there is one block."""
+        return ParametricEvaluation(self.functions, theta)
+
+    def parameters(self, theta: Array) -> Mapping[str, Any]:
+        """θ, as one vector or by name."""
+        if self.family.names is None:
+            return {"theta": theta.copy()}
+        return dict(zip(self.family.names, map(float, theta), strict=True))
+
+    def model(self, theta: Array) -> Any:
+        """The user's functions at these parameters."""
+        family = self.family
+        return model_at(
+            family.log_density, family.score, theta, self.sample.domain, family.sample, repr(family)
+        )
+
+    def notes(self, theta: Array) -> list[str]:
+        """Warn where the fixed steps were too coarse for the model that was found."""
+        if self.functions.exact or self.family.log_density is None:
+            return []
+        x, rows = self.sample.data, slice(0, 200)
+        function = self.functions.function
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalScoreWarning)
+            adaptive = gradient(
+                lambda points: function.values(points, theta),
+                x[rows],
+                self.sample.domain,
+                name=self.name,
+                remedy="write it with JAX",
+            )
+        fixed = self.functions.derivatives(theta)[0][rows]
+        expected = adaptive @ self.sample.directions.T
+        error = np.abs(fixed - expected).max(axis=1) / (
+            np.abs(expected).max(axis=1) + np.abs(expected).mean()
+        )
+        if not error.max() > DOUBTFUL:
+            return []
+        message = (
+            f"The numerical derivatives of {self.name} are doubtful at the estimate, with relative errors of "
+            f"up to {error.max():.1g}: the density varies on a finer scale than the data, or has kinks. "
+            "Write it with JAX, or pass a `score`."
+        )
+        warnings.warn(message, NumericalScoreWarning, stacklevel=5)
+        return [message]
+
+
+class ParametricEvaluation:
+    """Scores at one θ, with derivatives made when they are asked for."""
+
+    def __init__(self, functions: ByJax | ByDifferences, theta: Array) -> None:
+        self._functions, self._theta = functions, theta
+        self.score, self.second = functions.derivatives(theta)
+
+    def pullback(self, on_score: Array, on_second: Array | None, *, each: bool = False) -> Array:
+        """Gradient in θ."""
+        nothing = np.zeros_like(on_score) if on_second is None else on_second
+        return self._functions.pullback(self._theta, on_score, nothing, each)
+
+
+class _Sampler:
+    """sample(n, rng) of a sampler (n, θ, rng)."""
+
+    def __init__(self, function: Function, theta: Array) -> None:
+        self.function, self.theta = function, theta
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Any:
+        return self.function(n, self.theta, rng)
+
+
+def model_at(
+    log_density: Function | None,
+    score: Function | None,
+    theta: Array,
+    domain: Domain,
+    sample: Function | None,
+    name: str,
+) -> Any:
+    """A model from functions of (x, θ); with a sampler it is truncated by rejection."""
+    from goodstein.families import Truncated
+    from goodstein.models.model import Model
+
+    model = Model(
+        logpdf=None if log_density is None else At(log_density, theta),
+        score=None if score is None else At(score, theta),
+        sample=None if sample is None else _Sampler(sample, theta),
+        name=f"{name} at {np.array2string(theta, precision=4, threshold=6)}",
+    )
+    if sample is not None and domain.has_boundary:
+        return Truncated(model, domain)
+    return model.on(domain)
