@@ -1,12 +1,25 @@
-"""Small published tables that ship with the package."""
+"""Small published tables that ship with the package, and a reader of large ones that do not."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goodstein._typing import Array
 
-__all__ = ["skye_lavas"]
+if TYPE_CHECKING:
+    from goodstein.datasets.crime import Locations, crime_locations
+
+__all__ = ["Locations", "crime_locations", "skye_lavas"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Locations", "crime_locations"):  # loaded when first used: most have no map
+        from goodstein.datasets import crime
+
+        return getattr(crime, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _table(name: str) -> Array:
