@@ -74,12 +74,14 @@ class Recognised:
     def values(self, x: Array, theta: Array) -> Array:
         """f at many points, (n,) or (n, d)."""
         n, d = x.shape
-        function = At(self.function, theta)
-        if self.convention.by_row:
-            rows = x[:, 0] if self.convention.flat else x
-            found = np.array([function(row) for row in rows], dtype=np.float64)
-        else:
-            found = np.asarray(function(x[:, 0] if self.convention.flat else x), dtype=np.float64)
+        function = At(self.function, theta.copy())
+        with self.framework.context():
+            points = self.framework.array(x)  # a copy: a function that works in place does no harm
+            points = points[:, 0] if self.convention.flat else points
+            if self.convention.by_row:
+                found = np.array([function(row) for row in points], dtype=np.float64)
+            else:
+                found = np.asarray(function(points), dtype=np.float64)
         return found.reshape(self.kind.shape(n, d))
 
     def row(self, x: Any, theta: Any) -> Any:
@@ -160,11 +162,10 @@ class ByDifferences:
 
     exact = False
 
-    def __init__(
-        self, function: Recognised, sample: Sample, steps: Array, bounds: tuple[Array, Array], name: str
-    ) -> None:
-        self.function, self.sample, self.steps = function, sample, steps
+    def __init__(self, function: Recognised, sample: Sample, bounds: tuple[Array, Array], name: str) -> None:
+        self.function, self.sample = function, sample
         self.lower, self.upper = bounds
+        self.steps = np.full(len(self.lower), np.nan)  # set before the first gradient
         self.lines = Lines(sample, name)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array]:

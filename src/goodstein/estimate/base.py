@@ -13,6 +13,7 @@ from goodstein._typing import Array, BoolArray
 from goodstein._validation import as_data
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
+from goodstein.domains.lattice import Lattice
 from goodstein.errors import DomainError, InputError
 
 AT_BOUND = 1e-6
@@ -29,10 +30,13 @@ class Sample:
         Observations, (n, d), all of them in the domain.
     domain
         Where they live.
+    axes
+        Whether derivatives are taken along the axes of R^d even where the domain is a hyperplane.
     """
 
     data: Array
     domain: Domain
+    axes: bool = False
 
     def __len__(self) -> int:
         return len(self.data)
@@ -41,7 +45,7 @@ class Sample:
     def directions(self) -> Array:
         """Orthonormal rows (m, d) along which derivatives are taken: those of the tangent space."""
         basis = self.domain.basis
-        return np.eye(self.domain.dim) if basis is None else basis
+        return np.eye(self.domain.dim) if basis is None or self.axes else basis
 
 
 class Evaluation(Protocol):
@@ -76,6 +80,11 @@ class Scores(ABC):
         Names of the coordinates θ, (p,): those of the parameters that they determine.
     lower, upper
         Bounds of the coordinates, (p,), infinite where there are none.
+    units
+        Moves in the coordinates that matter, (p,); the search and numerical derivatives go by them. None
+        where all are of size one.
+    bounded
+        Whether the score is known to stay bounded at the boundary of the domain, whatever θ is.
     block
         How many rows to evaluate at once.
     """
@@ -84,6 +93,8 @@ class Scores(ABC):
     coordinates: tuple[str, ...]
     lower: Array
     upper: Array
+    units: Array | None = None
+    bounded: bool = False
     block: int = 1 << 30
 
     @abstractmethod
@@ -117,6 +128,10 @@ class Scores(ABC):
         room = AT_BOUND * np.where(np.isfinite(width), width, 1.0)
         return np.asarray((theta - self.lower <= room) | (self.upper - theta <= room))
 
+    def settle(self, theta: Array) -> bool:
+        """Adapt what is numerical to where the search has come; whether anything has changed much."""
+        return False
+
     def steps(self, theta: Array) -> Array:
         """Steps for numerical derivatives in θ, (p,)."""
         return np.full(self.size, 1e-5)
@@ -137,6 +152,8 @@ class Family(Protocol):
     method ``score(x, theta)`` or ``log_density(x, theta)``, which is then taken as a :class:`Parametric`
     family. Two more methods are used where they exist: ``default_domain(d)``, where the family lives if
     the user names no domain, and ``default_auxiliary(domain)``, the weight of truncated score matching.
+    An attribute ``ambient = True`` says that the score has a formula in all coordinates of a simplex;
+    :class:`MinimumStein` then uses these, because combinations of them lose digits next to a face.
     """
 
     def scores(self, sample: Sample) -> Scores:
@@ -158,6 +175,8 @@ def as_family(family: Any) -> Family:
     if hasattr(family, "start") and any(map(callable, functions.values())):
         from goodstein.estimate.parametric import Parametric
 
+        if callable(functions["score"]):  # it leaves less to differentiate
+            functions["log_density"] = None
         return Parametric(
             **functions,
             start=family.start,
@@ -180,11 +199,13 @@ def as_sample(data: Any, family: Any, domain: Any) -> Sample:
     if domain is None:
         own = getattr(family, "default_domain", None)
         domain = Euclidean(x.shape[1]) if own is None else own(x.shape[1])
-    if not domain.flat:
+    if not domain.flat or isinstance(domain, Lattice):
         raise DomainError(
-            f"Score matching works on R^d, its parts and the simplex, and {domain!r} is none of them."
+            f"Estimation by scores works on R^d, its parts and the simplex, and {domain!r} is none of them."
         )
     domain.validate(x)
+    if (x == x[0]).all():
+        raise InputError(f"`data`: all {len(x)} rows are equal, so nothing can be estimated from them.")
     return Sample(x, domain)
 
 
@@ -205,3 +226,12 @@ def require_rows(scores: Scores, name: str) -> None:
             f"`data`: {scores.n} rows are too few for the {scores.size} parameters of {name}. Pass more data "
             "or a smaller family."
         )
+
+
+def as_names(names: Sequence[str], family: str) -> tuple[str, ...]:
+    """Names of parameters, all of them different."""
+    found = tuple(names)
+    twice = [name for i, name in enumerate(found) if name in found[:i]]
+    if twice:
+        raise InputError(f"`names` of {family} has {twice[0]!r} twice. Give every parameter its own name.")
+    return found

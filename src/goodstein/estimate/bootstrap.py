@@ -13,6 +13,17 @@ from goodstein.errors import InputError
 from goodstein.estimate.minimise import Objective, minimise
 from goodstein.tables import as_html, as_text
 
+MOST_LINES = 24
+"""Parameters in a printed table."""
+
+
+def shortened(lines: list[list[str]], where: str) -> list[list[str]]:
+    """The first lines of a long table, and where the rest is."""
+    if len(lines) <= MOST_LINES:
+        return lines
+    left = len(lines) - MOST_LINES + 1
+    return [*lines[: MOST_LINES - 1], [f"({left} more in {where})", *[""] * (len(lines[0]) - 1)]]
+
 
 @dataclass(frozen=True)
 class Resampled:
@@ -91,7 +102,7 @@ class Bootstrap:
             [name, f"{e:.2g}", f"{a:.4g}", f"{b:.4g}"]
             for name, e, a, b in zip(self.names, errors, low, high, strict=True)
         ]
-        return ["parameter", "std. error", "2.5 %", "97.5 %"], lines
+        return ["parameter", "std. error", "2.5 %", "97.5 %"], shortened(lines, ".draws")
 
     def _remarks(self) -> list[str]:
         remark = f"{len(self.draws)} resamples"

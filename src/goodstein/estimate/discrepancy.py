@@ -22,6 +22,9 @@ from goodstein.estimate.gram import Gram
 from goodstein.estimate.minimise import hessian_by_differences, solve_normal_equations
 from goodstein.features import SteinFeatures
 
+MOST_NUMBERS = 1 << 23
+"""Size of the largest array; parameters are taken in parts where one for all of them would be larger."""
+
 
 class DiscrepancyObjective:
     """The V-statistic of the discrepancy, as a function of θ.
@@ -90,8 +93,15 @@ class DiscrepancyObjective:
         product, gamma = self._linear_terms(values, None)
         jacobian = self._jacobian(theta)
         own = np.einsum("nj,njp->np", product + gamma, jacobian)
-        # Σ_j ∂a_j·(a_i φ_ij + 2φ′_ij G_iᵀ(y_i − y_j)); l runs over coordinates of y, j over test functions.
-        j, p = jacobian.shape[1:]
+        few = max(1, MOST_NUMBERS // (n * self.weight[0].size))
+        parts = range(0, jacobian.shape[2], few)
+        other = [self._others(values, jacobian[:, :, first : first + few]) for first in parts]
+        return np.asarray(2.0 * (own + np.hstack(other)) / n)
+
+    def _others(self, values: Array, jacobian: Array) -> Array:
+        """Σ_j ∂a_j·(a_i φ_ij + 2φ′_ij G_iᵀ(y_i − y_j)), (n, p), for p parameters."""
+        # l runs over coordinates of y, j over test functions.
+        n, j, p = jacobian.shape
         m = self.points.shape[1]
         flat = jacobian.reshape(n, j * p)
         moved = (self.points[:, :, None, None] * jacobian[:, None]).reshape(n, m * j * p)
@@ -101,13 +111,20 @@ class DiscrepancyObjective:
         second = slope[:, j * p :].reshape(n, m, j, p)
         other = np.einsum("nj,njp->np", values, plain.reshape(n, j, p))
         other += 2.0 * np.einsum("nlj,nljp->np", self.weight, self.points[:, :, None, None] * first - second)
-        return np.asarray(2.0 * (own + other) / n)
+        return np.asarray(other)
+
+    def lost(self, theta: Array) -> float:
+        """The largest rounding error of a(θ), as a share of its typical size: large scores may cancel."""
+        error = np.finfo(np.float64).eps * np.einsum("njm,nm->nj", abs(self.slopes), abs(self._score(theta)))
+        return float(error.max() / np.sqrt((self._values(theta) ** 2).mean()))
+
+    def _score(self, theta: Array) -> Array:
+        blocks = self.scores.row_blocks()
+        return np.concatenate([self.scores.evaluate(theta, rows, second=False).score for rows in blocks])
 
     def _values(self, theta: Array) -> Array:
         """a(θ), (n, J)."""
-        blocks = self.scores.row_blocks()
-        score = np.concatenate([self.scores.evaluate(theta, rows, second=False).score for rows in blocks])
-        return np.asarray(self.value + np.einsum("njm,nm->nj", self.slopes, score))
+        return np.asarray(self.value + np.einsum("njm,nm->nj", self.slopes, self._score(theta)))
 
     def _jacobian(self, theta: Array) -> Array:
         """∂a/∂θ, (n, J, p)."""

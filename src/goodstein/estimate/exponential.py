@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from goodstein._typing import Array
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.estimate._functions import FIRST, SECOND, Lines
 from goodstein.estimate.affine import AffineScores
-from goodstein.estimate.base import Sample
+from goodstein.estimate.base import Sample, as_names
 from goodstein.models.frameworks import Jax, framework_of
 
 Function = Callable[[Any], Any]
@@ -74,7 +75,7 @@ class ExponentialFamily:
                 "`gradient` and `laplacian` of ExponentialFamily belong together: pass both, or neither."
             )
         if self.names is not None:
-            object.__setattr__(self, "names", tuple(self.names))
+            object.__setattr__(self, "names", as_names(self.names, "ExponentialFamily"))
 
     def __repr__(self) -> str:
         return f"ExponentialFamily({getattr(self.statistic, '__name__', repr(self.statistic))})"
@@ -101,13 +102,13 @@ class ExponentialFamily:
         """Derivatives that the user has supplied, and whether only the sum of the second ones is known."""
         x, directions = sample.data, sample.directions
         n, d = x.shape
-        gradient = np.asarray(self.gradient(x), dtype=np.float64)  # type: ignore[misc]
+        gradient = _values(self.gradient, x)  # type: ignore[arg-type]
         if gradient.shape != (n, d, p):
             raise InputError(
                 f"`gradient` of ExponentialFamily returned shape {gradient.shape}, expected {(n, d, p)}: one "
                 "derivative for every point, coordinate and statistic."
             )
-        laplacian = np.asarray(self.laplacian(x), dtype=np.float64)  # type: ignore[misc]
+        laplacian = _values(self.laplacian, x)  # type: ignore[arg-type]
         if laplacian.shape == (n, p):
             # Spread over the directions: only their sum is used by a weight that is the same for all.
             second = np.repeat(laplacian[:, None, :] / len(directions), len(directions), axis=1)
@@ -168,9 +169,20 @@ class _LogDensity:
         return log if self.family.base is None else log + self.family.base(x)
 
 
+def _is_jax(function: Function, x: Array) -> bool:
+    """Whether it returns JAX arrays."""
+    return framework_of(function(x[:1].copy())) == "jax"
+
+
+def _values(function: Function, x: Array) -> Array:
+    """What the function returns, in double precision; a copy of the points does no harm to the data."""
+    with Jax().context() if _is_jax(function, x) else nullcontext():
+        return np.asarray(function(x.copy()), dtype=np.float64)
+
+
 def _matrix(function: Function, x: Array, name: str) -> Array:
     """The statistics at all points, (n, p)."""
-    values = np.asarray(function(x), dtype=np.float64)
+    values = _values(function, x)
     if values.shape == (len(x),):
         values = values[:, None]
     if values.ndim != 2 or len(values) != len(x):
@@ -191,7 +203,7 @@ def _require_finite(values: Array, name: str) -> None:
 def _derivatives(function: Function, sample: Sample, name: str) -> tuple[Array, Array]:
     """First and second derivatives along the directions, (n, m, p) both."""
     _matrix(function, sample.data, name)
-    if framework_of(function(sample.data[:1])) == "jax":
+    if _is_jax(function, sample.data):
         first, second = _by_jax(function, sample)
     else:
         lines = Lines(sample, f"`{name}` of ExponentialFamily")

@@ -17,13 +17,10 @@ from goodstein.compose import as_generator
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.errors import InputError
 from goodstein.estimate.base import Sample
-from goodstein.estimate.bootstrap import Bootstrap, Resampled
+from goodstein.estimate.bootstrap import Bootstrap, Resampled, shortened
 from goodstein.estimate.minimise import Minimum, Objective, minimise
 from goodstein.nulls.base import draw_seed
 from goodstein.tables import as_html, as_text, readable
-
-MOST_LINES = 24
-"""Parameters in a printed table; the rest are in :attr:`Fit.parameters`."""
 
 SINGULAR = 1e-12
 """Ratio of the eigenvalues of the Hessian, scaled to a unit diagonal, below which it counts as singular."""
@@ -103,9 +100,7 @@ class Fit:
         """
         scores, theta = self._problem.scores, self._coordinates
         free = ~scores.fixed(theta)
-        jacobian = self._jacobian()
-        unknown = np.abs(jacobian[:, ~free]).max(axis=1, initial=0.0) > 1e-9 * np.abs(jacobian).max(axis=1)
-        nothing = np.full((len(jacobian), len(jacobian)), np.nan)
+        nothing = np.full((len(self.names), len(self.names)), np.nan)
         curvature = self._problem.hessian(theta)[np.ix_(free, free)]
         size = np.sqrt(np.maximum(np.diag(curvature), 0.0))
         if not size.all():
@@ -114,20 +109,34 @@ class Fit:
         if not len(values) or values[0] <= SINGULAR * values[-1]:
             return nothing
         inverse = (vectors / values) @ vectors.T / np.outer(size, size)
-        spread = self._problem.influences(theta)[:, free] @ inverse @ jacobian[:, free].T
+        spread = self._problem.influences(theta)[:, free] @ inverse
+        errors = np.zeros(scores.size)
+        errors[free] = np.sqrt((spread**2).sum(axis=0)) / self.n
+        jacobian = self._jacobian(errors)
+        unknown = np.abs(jacobian[:, ~free]).max(axis=1, initial=0.0) > 1e-9 * np.abs(jacobian).max(axis=1)
+        spread = spread @ jacobian[:, free].T
         covariance = spread.T @ spread / self.n**2
         covariance[unknown, :] = covariance[:, unknown] = np.nan
         return np.asarray(covariance)
 
-    def _jacobian(self) -> Array:
-        """Derivatives of the parameters in the coordinates of the search, (P, p)."""
+    def _jacobian(self, errors: Array) -> Array:
+        """Derivatives of the parameters in the coordinates of the search, (P, p).
+
+        Steps are a share of the standard errors of the coordinates: then rounding costs little however far
+        the data are from zero, and no parameter changes by more than it is uncertain.
+        """
         scores, theta = self._problem.scores, self._coordinates
         columns = []
-        for j in range(scores.size):
+        for j, error in enumerate(errors):
             move = np.zeros_like(theta)
-            move[j] = 1e-5 * max(1e-3, abs(float(theta[j])))
-            change = _flat(scores.parameters(theta + move)) - _flat(scores.parameters(theta - move))
-            columns.append(change / (2 * move[j]))
+            move[j] = 1e-3 * error or 1e-5 * (abs(float(theta[j])) or 1.0)
+            while True:
+                try:
+                    ahead, behind = (_flat(scores.parameters(theta + sign * move)) for sign in (1.0, -1.0))
+                    break
+                except InputError:  # no member of the family there
+                    move /= 10.0
+            columns.append((ahead - behind) / (2 * move[j]))
         return np.column_stack(columns)
 
     @property
@@ -178,8 +187,9 @@ class Fit:
         return self.estimator.fit(data, self.family, domain=self.domain, rng=rng).model
 
     def with_notes(self, notes: list[str]) -> Fit:
-        """The same fit with more to say."""
-        return replace(self, notes=(*self.notes, *notes)) if notes else self
+        """The same fit with more to say; empty notes are none."""
+        more = tuple(note for note in notes if note)
+        return replace(self, notes=(*self.notes, *more)) if more else self
 
     def __str__(self) -> str:
         header, lines = self._table()
@@ -198,10 +208,7 @@ class Fit:
             [name, f"{value:.4g}", "–" if np.isnan(error) else f"{error:.2g}"]
             for name, value, error in zip(self.names, self.theta, errors, strict=True)
         ]
-        if len(lines) > MOST_LINES:
-            left = len(lines) - MOST_LINES + 1
-            lines = [*lines[: MOST_LINES - 1], [f"({left} more in .parameters)", "", ""]]
-        return ["parameter", "estimate", "std. error"], lines
+        return ["parameter", "estimate", "std. error"], shortened(lines, ".parameters")
 
     def _remarks(self) -> list[str]:
         starts = "" if len(self.starts) == 1 else f", the lowest of {len(self.starts)} starts"

@@ -35,6 +35,7 @@ class MatchingObjective:
     def __init__(self, scores: Scores, weight: Array, slope: Array, unit: float) -> None:
         self.scores = scores
         self.weight, self.slope = weight, slope
+        self.unit = unit
         self.scale = float(weight.mean()) * weight.shape[1] / unit**2
 
     def value_and_gradient(self, theta: Array, counts: Array | None = None) -> tuple[float, Array]:

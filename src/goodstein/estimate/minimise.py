@@ -18,6 +18,9 @@ FLAT = 1e-4
 COARSE, FINE = 1e-9, 1e-13
 """Share of the objective that one step gains at the end of a search: of all starts, and of the best one."""
 
+ROUNDS = 4
+"""How often the best search goes on after the steps of numerical derivatives have been adapted to it."""
+
 
 class Objective(Protocol):
     """An average over observations that an estimator minimises."""
@@ -74,16 +77,22 @@ def minimise(
         where = np.array2string(best.theta, precision=4, threshold=8)
         raise InputError(
             f"The objective is not finite on the way from any of the {len(found)} starts, for example at "
-            f"{where}: the family has no finite score there. Give `bounds`, another `start`, or parameters "
-            "without limits, such as the logarithm of a scale."
+            f"{where}: the family has no finite score there. Give `bounds` that leave it out, another "
+            "`start`, or parameters without limits, such as the logarithm of a scale."
         )
-    theta, value = best.theta, best.value
-    if best.converged:  # only the best is worth the last digits
-        last = _descend(objective, theta, max_iterations, counts, FINE)
+    theta, value, converged = best.theta, best.value, best.converged
+    for _ in range(ROUNDS):
+        changed = counts is None and scores.settle(theta)
+        if not (converged or changed):
+            break
+        last = _descend(objective, theta, max_iterations, counts, FINE)  # only the best is worth it
         if last.value <= value:
             theta, value = last.theta, last.value
+        if not changed:
+            break
+        converged = last.converged
     values = tuple(value if minimum is best else minimum.value for minimum in found)
-    return Minimum(theta, value, best.converged, values)
+    return Minimum(theta, value, converged, values)
 
 
 class _NotFiniteError(Exception):
@@ -100,19 +109,21 @@ def _descend(
     from scipy.optimize import minimize
 
     scores, scale = objective.scores, objective.scale
-    lower, upper = scores.lower, scores.upper
+    units = np.ones(scores.size) if scores.units is None else scores.units
+    lower, upper = scores.lower / units, scores.upper / units
 
-    def scaled(theta: Array) -> tuple[float, Array]:
+    def scaled(point: Array) -> tuple[float, Array]:
+        theta = np.clip(point * units, scores.lower, scores.upper)
         with np.errstate(all="ignore"):
             value, gradient = objective.value_and_gradient(theta, counts)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise _NotFiniteError(theta.copy())
-        return value / scale, gradient / scale
+            raise _NotFiniteError(theta)
+        return value / scale, gradient * units / scale
 
     try:
         result = minimize(
             scaled,
-            np.clip(start, lower, upper),
+            np.clip(start / units, lower, upper),
             jac=True,
             method="L-BFGS-B",
             bounds=np.column_stack([lower, upper]),
@@ -126,10 +137,10 @@ def _descend(
         )
     except _NotFiniteError as stop:
         return Minimum(stop.theta, np.inf, False, (np.inf,))
-    theta = np.asarray(result.x, dtype=np.float64)
-    slope = np.clip(theta - result.jac, lower, upper) - theta
+    slope = np.clip(result.x - result.jac, lower, upper) - result.x
     arrived = bool(result.success) or (result.status == 2 and float(np.abs(slope).max(initial=0.0)) < FLAT)
     value = float(result.fun) * scale
+    theta = np.clip(np.asarray(result.x, dtype=np.float64) * units, scores.lower, scores.upper)
     return Minimum(theta, value, arrived, (value,))
 
 
@@ -172,7 +183,7 @@ def solve_normal_equations(matrix: Array, right: Array, names: Sequence[str]) ->
         raise InputError(
             f"`family`: the matrix of the quadratic objective {kind}: moving the parameters along "
             f"{' '.join(terms[:6])}{' …' if len(terms) > 6 else ''} does not raise it, so these data do not "
-            "determine them. Remove a statistic, or pass more data."
+            "determine them. Remove a statistic, pass more data or, if these are far from zero, centre them."
         )
     solution = vectors @ ((vectors.T @ (right / size)) / values)
     return np.asarray(-solution / size)

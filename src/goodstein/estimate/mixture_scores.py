@@ -36,6 +36,8 @@ class MixtureScores(Scores):
     f²I + CCᵀ; and K − 1 orthonormal log-ratio coordinates of the weights.
     """
 
+    bounded = True
+
     def __init__(self, family: Mixture, sample: Sample) -> None:
         x = sample.data
         self.family, self.domain = family, sample.domain

@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike
+from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.differentiate import gradient
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows
 from goodstein.estimate._functions import At, ByDifferences, ByJax, Recognised
-from goodstein.estimate.base import Sample, Scores
+from goodstein.estimate.base import AT_BOUND, Sample, Scores, as_names
 from goodstein.families._checks import as_parameter
 from goodstein.models.callables import Kind
 
 Function = Callable[..., Any]
 
 STEP_IN_THETA = 1e-3
-"""Step of numerical derivatives in θ, in units of its size."""
+"""Step of numerical derivatives in θ, as a share of the move that changes the score altogether."""
+
+SMALL, LARGE = 1e-3, 0.1
+"""Changes of the score, as shares of it, from which its derivative in a parameter is taken roughly."""
 
 DOUBTFUL = 1e-4
 """Relative error of a numerical score that is worth a warning."""
@@ -83,7 +86,7 @@ class Parametric:
         object.__setattr__(self, "start", np.atleast_2d(starts))
         p = self.start.shape[1]
         if self.names is not None:
-            object.__setattr__(self, "names", tuple(self.names))
+            object.__setattr__(self, "names", as_names(self.names, "Parametric"))
             if len(self.names) != p:
                 raise InputError(f"`names` has {len(self.names)} entries, but `start` has {p} parameters.")
         lower, upper = self._ends(p)
@@ -119,13 +122,13 @@ class Parametric:
 class ParametricScores(Scores):
     """A user's model at the data; θ is as the user has it."""
 
+    units: Array
+
     def __init__(self, family: Parametric, sample: Sample) -> None:
         self.family, self.sample, self.n = family, sample, len(sample)
         p = family.start.shape[1]
         self.coordinates = tuple(family.names or [f"theta[{j}]" for j in range(p)])
         self.lower, self.upper = family._ends(p)
-        largest = np.abs(family.start).max(axis=0)
-        self.size_of_theta = np.where(largest > 0, largest, 1.0)
         key, kind = ("score", Kind.SCORE) if family.log_density is None else ("log_density", Kind.LOGPDF)
         name = f"`{key}` of {family!r}"
         function = Recognised(getattr(family, key), kind, sample.data, family.start[0], name)
@@ -136,13 +139,61 @@ class ParametricScores(Scores):
                 f"{name} is not finite at {describe_rows(bad)} with the parameters `start`. Begin where it "
                 "is finite at all data, or pass the right `domain`."
             )
-        steps = STEP_IN_THETA * self.size_of_theta
         self.functions: ByJax | ByDifferences = (
             ByJax(function, sample)
             if function.is_jax
-            else ByDifferences(function, sample, steps, (self.lower, self.upper), name)
+            else ByDifferences(function, sample, (self.lower, self.upper), name)
         )
         self.name = name
+        self._use(np.min([self._units(start) for start in family.start], axis=0))
+
+    def _use(self, units: Array) -> None:
+        self.units = units
+        if isinstance(self.functions, ByDifferences):
+            self.functions.steps = STEP_IN_THETA * units
+
+    def _units(self, theta: Array) -> Array:
+        """Moves in each parameter that would change the score by about its own size, (p,).
+
+        They depend neither on the units of the data nor on those of θ, as the size of a start would.
+        """
+        with np.errstate(all="ignore"):
+            score = self.functions.derivatives(theta)[0]
+            typical = float(np.sqrt((score**2).mean()))
+            if not (np.isfinite(typical) and typical > 0):
+                along = self.sample.data @ self.sample.directions.T
+                typical = 1.0 / float(np.sqrt(along.var(axis=0).mean()))
+            units = np.array([self._unit(theta, j, score, typical) for j in range(len(theta))])
+        return np.asarray(np.minimum(units, self.upper - self.lower))
+
+    def _unit(self, theta: Array, j: int, score: Array, typical: float) -> float:
+        fallback = abs(float(theta[j])) or 1.0
+        up, down = self.upper[j] - theta[j], theta[j] - self.lower[j]
+        sign, room = (1.0, 0.9 * up) if up >= down else (-1.0, 0.9 * down)
+        step = min(SMALL * fallback, room)
+        for _ in range(40):
+            moved = theta.copy()
+            moved[j] += sign * step
+            change = float(np.sqrt(((self.functions.derivatives(moved)[0] - score) ** 2).mean())) / typical
+            if SMALL <= change <= LARGE or (0 < change < SMALL and step >= room):
+                return float(step / change)
+            factor = 1e-2 if not np.isfinite(change) else 0.01 / max(change, 1e-300)
+            step = min(step * float(np.clip(factor, 1e-4, 1e4)), room)
+        return fallback
+
+    def settle(self, theta: Array) -> bool:
+        """Units and steps anew, where they have become others."""
+        units = self._units(theta)
+        ratio = units / self.units
+        if ((ratio > 0.5) & (ratio < 2.0)).all():
+            return False
+        self._use(units)
+        return True
+
+    def fixed(self, theta: Array) -> BoolArray:
+        """Which parameters are at a bound; how far away the other one is does not matter."""
+        room = AT_BOUND * self.units
+        return np.asarray((theta - self.lower <= room) | (self.upper - theta <= room))
 
     def starts(self, count: int, rng: np.random.Generator) -> Sequence[Array]:
         """Those that the user has given, all of them."""
@@ -150,7 +201,7 @@ class ParametricScores(Scores):
 
     def steps(self, theta: Array) -> Array:
         """Larger where the gradient itself is numerical."""
-        return (1e-5 if self.functions.exact else 3e-3) * np.maximum(np.abs(theta), self.size_of_theta)
+        return (1e-5 if self.functions.exact else 3e-3) * self.units
 
     def evaluate(self, theta: Array, rows: slice, *, second: bool = True) -> ParametricEvaluation:
         """Scores at all rows, of which there is one block."""
@@ -193,8 +244,8 @@ class ParametricScores(Scores):
             return []
         message = (
             f"The numerical derivatives of {self.name} are doubtful at the estimate, with relative errors of "
-            f"up to {error.max():.1g}: the density varies on a finer scale than the data, or has kinks. "
-            "Write it with JAX, or pass a `score`."
+            f"up to {error.max():.1g}: the density varies on a finer scale than the data, has kinks, or "
+            "loses digits far from zero. Write it with JAX, pass a `score`, or centre the data."
         )
         warnings.warn(message, NumericalScoreWarning, stacklevel=5)
         return [message]

@@ -119,6 +119,11 @@ class Dirichlet:
     array([0.5, 1. , 2. ])
     """
 
+    @property
+    def ambient(self) -> bool:
+        """The score (α − 1)/x is known in every coordinate."""
+        return True
+
     def default_domain(self, d: int) -> Domain:
         """The simplex."""
         return Simplex(d)
@@ -189,7 +194,9 @@ class Gamma:
 
     def scores(self, sample: Sample) -> GammaScores:
         """The family at these data."""
-        _require_half_line(sample, "Gamma()")
+        from goodstein.families import Gamma as Distribution
+
+        _require_half_line(sample, "Gamma()", Distribution(1.0, 1.0))
         _require_positive(sample.data, "zeros", "Gamma()")
         return GammaScores(sample)
 
@@ -245,7 +252,9 @@ class Exponential:
 
     def scores(self, sample: Sample) -> ExponentialScores:
         """The family at these data."""
-        _require_half_line(sample, "Exponential()")
+        from goodstein.families import Exponential as Distribution
+
+        _require_half_line(sample, "Exponential()", Distribution(1.0))
         return ExponentialScores(sample)
 
 
@@ -288,7 +297,7 @@ def _require_positive(x: Array, what: str, name: str) -> None:
         )
 
 
-def _require_half_line(sample: Sample, name: str) -> None:
+def _require_half_line(sample: Sample, name: str, distribution: Any) -> None:
     if sample.domain.dim != 1:
         raise InputError(
             f"{name} is a family on the half-line, and `data` have {sample.domain.dim} columns. Fit each "
@@ -297,3 +306,4 @@ def _require_half_line(sample: Sample, name: str) -> None:
     negative = sample.data[:, 0] < 0
     if negative.any():
         raise InputError(f"`data`: {describe_rows(negative)} are negative, where {name} has no density.")
+    _on_half_line(distribution, sample.domain)  # it refuses a domain that goes beyond

@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein._typing import RNG, Array
 from goodstein._validation import check_count
-from goodstein.auditing.boundary import TOLERANCE, exponents
+from goodstein.auditing.boundary import TOLERANCE, Exponents, exponents
 from goodstein.compose import as_generator
 from goodstein.domains.auxiliary import Auxiliary, BoundaryDistance
 from goodstein.domains.base import Domain
@@ -17,11 +17,15 @@ from goodstein.errors import DomainError, InputError, ScoreError, describe_rows
 from goodstein.estimate.base import Sample, Scores, as_family, as_sample, require_rows
 from goodstein.estimate.fit import Fit, search
 from goodstein.estimate.matching import MatchingObjective
+from goodstein.estimate.minimise import minimise
 from goodstein.estimate.weights import SquaredDistance
 from goodstein.models import as_model
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
+
+POLE = 0.01
+"""Exponent of the density at a face from which its score has a pole there; less is rounding."""
 
 
 @dataclass(frozen=True)
@@ -188,8 +192,20 @@ def _fitted(
     along = sample.data @ sample.directions.T
     objective = MatchingObjective(scores, weight, slope, float(np.sqrt(along.var(axis=0).mean())))
     fit = search(estimator, family, sample, objective, generator)
-    wrong = "" if auxiliary is None else _steepness(fit.model, sample, auxiliary)
-    return fit.with_notes([wrong]) if wrong else fit
+    if not fit.objective < 0:  # that of a score which is zero everywhere
+        fit = fit.with_notes(
+            [
+                "The fit is no closer to the data than a flat density: the search has run away from them, or "
+                "the family does not describe them. Try other starts."
+            ]
+        )
+    if auxiliary is None or scores.bounded:
+        return fit
+    faces = _faces(fit.model, sample, auxiliary)
+    wrong = _steepness(faces, auxiliary) or _hidden_steepness(fit, sample, auxiliary)
+    if wrong:
+        raise InputError(wrong)
+    return fit.with_notes([_without_variance(faces, auxiliary)])
 
 
 def _weights(auxiliary: Auxiliary, sample: Sample) -> tuple[Array, Array]:
@@ -250,24 +266,59 @@ def _require_steep_enough(auxiliary: Auxiliary, scores: Scores, sample: Sample) 
         model = scores.model(pilot.solve())
     except InputError:
         return  # what is wrong will be said of the fit itself
-    wrong = _steepness(model, sample, auxiliary)
+    wrong = _steepness(_faces(model, sample, auxiliary), auxiliary)
     if wrong:
         raise InputError(wrong)
 
 
-def _steepness(model: Any, sample: Sample, auxiliary: Auxiliary) -> str:
-    """What is wrong if the density is so steep at a face that g cannot make up for it."""
+def _hidden_steepness(fit: Fit, sample: Sample, auxiliary: Auxiliary) -> str:
+    """What :func:`_require_steep_enough` finds, for families without closed form: a pilot from the fit on."""
+    scores = fit._problem.scores
+    if isinstance(auxiliary, SquaredDistance) or getattr(scores, "affine", False):
+        return ""
+    every = np.ones(len(sample))  # each row once: numerical steps stay those of the fit
+    try:
+        pilot = MatchingObjective(scores, *_weights(SquaredDistance(), sample), fit._problem.unit)
+        found = minimise(pilot, [fit._coordinates], fit.estimator.max_iterations, every)
+    except InputError:
+        return ""
+    return _steepness(_faces(scores.model(found.theta), sample, auxiliary), auxiliary)
+
+
+def _faces(model: Any, sample: Sample, auxiliary: Auxiliary) -> list[Exponents]:
+    """How density and weight behave at every face."""
     operator, rng = Standardised(auxiliary), np.random.default_rng(0)
     try:
-        faces = exponents(as_model(model).on(sample.domain), sample.domain, operator, sample.data, rng)
+        return exponents(as_model(model).on(sample.domain), sample.domain, operator, sample.data, rng)
     except ScoreError:
-        return ""
+        return []
+
+
+def _steepness(faces: list[Exponents], auxiliary: Auxiliary) -> str:
+    """What is wrong if the density is so steep at a face that g cannot make up for it."""
     for face in faces:
         # q·g·∂log q must vanish and E[g(∂log q)²] be finite: q ~ δ^e with e ≠ 0 has ∂log q ~ e/δ.
-        if abs(face.density) > 0.01 and face.density + face.weight <= 1.0 + TOLERANCE:
+        if abs(face.density) > POLE and face.density + face.weight <= 1.0 + TOLERANCE:
             return (
-                f"Near the face {face.face} the density behaves like δ^{face.density:.2f} at distance δ and "
-                f"{auxiliary!r} like δ^{face.weight:.2f}. Their exponents must add up to more than 1, or the "
+                f"{_behaviour(face, auxiliary)}. Their exponents must add up to more than 1, or the "
                 "estimate is wrong. Use a weight that vanishes faster, such as SquaredDistance()."
             )
     return ""
+
+
+def _without_variance(faces: list[Exponents], auxiliary: Auxiliary) -> str:
+    """What to say if the estimate is right but has no finite variance: that needs E[g²(∂log q)⁴] < ∞."""
+    for face in faces:
+        if abs(face.density) > POLE and face.density + 2.0 * face.weight <= 3.0 + TOLERANCE:
+            return (
+                f"{_behaviour(face, auxiliary)}, so the estimate has no finite variance and its standard "
+                "errors are too small. Use a weight that vanishes faster, such as SquaredDistance()."
+            )
+    return ""
+
+
+def _behaviour(face: Exponents, auxiliary: Auxiliary) -> str:
+    return (
+        f"Near the face {face.face} the density behaves like δ^{face.density:.2f} at distance δ and "
+        f"{auxiliary!r} like δ^{face.weight:.2f}"
+    )

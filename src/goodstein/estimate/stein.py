@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,12 @@ from goodstein.kernels.whitened import Whitened
 from goodstein.models import as_model
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, fitted_operator
+
+PROBE = 2.0**200
+"""Size of the scores by which an operator's slopes are found; a power of two, so that nothing is rounded."""
+
+LOST = 1e-3
+"""Rounding error of a feature, as a share of their typical size, that spoils the estimate."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ class MinimumStein:
         """Fit a family to data; see :meth:`TruncatedScoreMatching.fit`."""
         family = as_family(family)
         sample = as_sample(data, family, domain)
+        sample = replace(sample, axes=getattr(family, "ambient", False))
         generator = as_generator(rng)
         operator = seeded(placed(self.operator, None, sample.domain), 0)
         operator = fitted_operator(operator, sample.data, sample.domain)
@@ -93,6 +100,12 @@ class MinimumStein:
         require_rows(scores, repr(family))
         objective = DiscrepancyObjective(scores, features, slopes, kernel)
         fit = search(self, family, sample, objective, generator)
+        if objective.lost(fit._coordinates) > LOST:
+            raise InputError(
+                f"`data`: some rows are so near to the boundary of {sample.domain!r}, and scores there so "
+                "large, that the discrepancy has no digits left. Use TruncatedScoreMatching(), whose weights "
+                "are small there, or remove these rows, in a way you can defend."
+            )
         check = check_boundary(
             as_model(fit.model).on(sample.domain),
             sample.domain,
@@ -149,7 +162,8 @@ def _affine_features(operator: Operator, sample: Sample) -> tuple[SteinFeatures,
         return found
 
     zero = at(np.zeros(sample.domain.dim))
-    slopes = np.stack([at(direction).value - zero.value for direction in sample.directions], axis=2)
+    # With a large score, next to which the value at zero costs the slopes no digits.
+    slopes = np.stack([(at(PROBE * k).value - zero.value) / PROBE for k in sample.directions], axis=2)
     trial = np.random.default_rng(0).standard_normal((len(sample), len(sample.directions)))
     seen = at(trial @ sample.directions)
     expected = zero.value + np.einsum("njm,nm->nj", slopes, trial)
