@@ -96,6 +96,16 @@ def test_the_guide_to_the_tests_runs_and_finds_what_it_says(capsys):
     assert not any(study.size_mark(cell, test) for cell in study.cells for test in study.tests)
 
 
+def test_the_fits_of_the_guide_to_estimation(capsys):
+    names = {}
+    for code, said in blocks_of("docs/estimation.md"):
+        exec(compile(code, "estimation.md", "exec"), names)
+        assert_prints(capsys.readouterr().out, said)
+    # The last fit is of a law that is known.
+    for name, value in {"a": 1.0, "b": 0.5}.items():
+        assert abs(names["fit"].parameters[name] - value) < 3 * names["fit"].standard_errors[name]
+
+
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
