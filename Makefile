@@ -6,6 +6,9 @@ WORKERS ?= 2
 # pip prefers a CPU-only build of this version where one is on offer; the tests need no GPU.
 TORCH   ?= torch~=2.13.0
 
+# Where the quick run of the paper puts its results.
+QUICK   ?= paper/quick
+
 VENV := .venv
 DEMO := .venv-demo
 PEER := .venv-bench
@@ -17,10 +20,10 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_
 PYTEST      = MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format bench validate clean
+.PHONY: help demo test test-all lint format bench validate paper paper-quick clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO)/.installed  ## test two models on the 23 Skye lavas
 	@$(DEMO)/bin/python examples/skye_lavas.py
@@ -47,6 +50,12 @@ validate: $(VENV)/.test  ## measure the level of every test under true nulls, an
 	$(BIN)/python validation/size.py
 	$(BIN)/python validation/aggregated.py
 	$(BIN)/python validation/power.py
+
+paper: $(VENV)/.test  ## run the tables and figures of the paper (an hour; goes on where it was stopped)
+	$(ONE_THREAD) $(BIN)/python paper/run.py $(if $(DATA),--data $(DATA))
+
+paper-quick: $(VENV)/.test  ## the same in small, a few minutes; results go to paper/quick
+	$(ONE_THREAD) $(BIN)/python paper/run.py --quick --folder $(QUICK) $(if $(DATA),--data $(DATA))
 
 clean:  ## remove environments, caches and build results
 	rm -rf $(VENV) $(DEMO) $(PEER) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

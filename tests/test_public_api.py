@@ -203,6 +203,7 @@ WILD = "WildBootstrap(n_resamples=999, signs='orthogonal', flip=0.5)"
         (gs.ProductOfParts, "(power=1.0)"),
         (gs.GeometricMean, "()"),
         (gs.Auxiliary, "(value, gradient=None)"),
+        (gs.datasets.crime_locations, "(table, boundary, *, primary_type='ROBBERY', year=None)"),
         (gs.estimate.ScoreMatching, "(starts=5, max_iterations=500)"),
         (gs.estimate.TruncatedScoreMatching, "(auxiliary=None, starts=5, max_iterations=500)"),
         (gs.estimate.MinimumStein, "(operator=None, kernel=None, starts=5, max_iterations=500)"),
