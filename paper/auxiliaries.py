@@ -129,7 +129,8 @@ def report(setting: Setting) -> str:
             "The paper's Figure 2 (d) shows g⁽ᵖ⁾(r) = 1 − rᵖ on the ball; on the simplex it names the "
             "geometric mean g⁽¹⁾ and the minimum distance g⁽²⁾. An operator weighs its data by g. "
             "Near a face at distance δ let q ~ δ^(α−1) and g ~ δ^a: Stein's identity needs a > 1 − α, "
-            "a finite variance a > 1 − α/2. The exponents and the verdicts are those of `gs.audit`.",
+            "a finite variance a > 1 − α/2. The exponents and the verdicts are those of `gs.audit`, which "
+            "asks for both.",
             figure(
                 f"{PART}_ball",
                 "The auxiliary functions on the ball, and the density of the radius if N(0, I) in the "
@@ -158,7 +159,7 @@ def report(setting: Setting) -> str:
             ),
             figure(
                 f"{PART}_simplex",
-                "The auxiliary functions on the simplex of three parts, each of its maximum.",
+                "The auxiliary functions on the simplex of three parts, each divided by its maximum.",
             ),
             table(
                 ["Dirichlet(α, …, α)", "d", "α", "q ~ δ^", "g ~ δ^", "identity", "finite variance", "audit"],
@@ -220,15 +221,19 @@ def findings(rows: Sequence[Row]) -> dict[tuple[str, str], Finding]:
         ("simplex", "geometric mean"): _simplex_finding(mean),
         ("simplex", "minimum distance"): _simplex_finding(
             minimum,
-            " The printed formula has, in coordinate i, the distance to the face xᵢ = 0 alone; that "
-            "reading is in the power table.",
+            " The printed formula has, in coordinate i, the distance to the face xᵢ = 0 alone; read so, the "
+            "test is not valid (*per face* in the power table).",
         ),
     }
 
 
 def _simplex_finding(row: Row, more: str = "") -> Finding:
     flux = f"{row['density'] + row['weight']:.2f}".replace("-", "−")
-    then = "which vanishes" if row["identity"] else "which does not vanish but grows: Stein's identity fails"
+    then = (
+        "which vanishes"
+        if row["identity"]
+        else "which grows, although g itself vanishes as the paper asks: Stein's identity fails"
+    )
     return Finding(
         REPRODUCED if row["valid"] else DIFFERS,
         f"For the paper's own null, Dirichlet(½, ½, ½), q·g ~ δ^{flux} at a face, {then}.{more}",

@@ -407,6 +407,12 @@ def draw(setting: Setting) -> None:
     draw(setting)
 
 
+def summary(setting: Setting) -> str:
+    from chicago_report import summary
+
+    return summary(setting)
+
+
 def report(setting: Setting) -> str:
     from chicago_report import report
 

@@ -166,9 +166,13 @@ def summary(setting: Setting) -> str:
     return (
         f"with {PARTS} parts the geometric mean rejects {percent(sizes)} of true models. What is "
         f"possible does not fall with the dimension (bound at n = {FEW}: {limit[0]:.3f} with {PARTS} "
-        f"parts, {limit[-1]:.3f} with the most); that the power of the paper's tests falls is "
-        f"{falling.reason[0].lower()}{falling.reason[1:]}"
+        f"parts, {limit[-1]:.3f} with {_most_parts(rows)}). That power falls with it: "
+        f"{falling.verdict}, {falling.reason[0].lower()}{falling.reason[1:]}"
     )
+
+
+def _most_parts(rows: Sequence[Row]) -> int:
+    return max(row["d"] for row in rows)
 
 
 def few_bounds(rows: Sequence[Row]) -> list[float]:
@@ -203,14 +207,16 @@ def _remark(rows: Sequence[Row]) -> str:
     words = [f"Sizes above the level: {', '.join(said) or 'none'}."]
     more = [row for row in along(rows, MEAN, "d") if row["d"] > PARTS]
     if more:
-        ours, other = ([row["largest"] for row in along(rows, test, "d")] for test in (MEAN, MINIMUM))
+        ours, other = (
+            [row["largest"] for row in along(rows, test, "d") if row["d"] > PARTS] for test in (MEAN, MINIMUM)
+        )
         sizes = [row["size"] for row in more]
         words.append(
             f"With more than {PARTS} parts the geometric mean rejects {percent(sizes, 1)} of true "
             f"models at n = {N}, although Stein's identity fails there too (see *The auxiliary "
-            f"functions*). Pairs with one single observation make up {percent(ours)} of Σh², against "
-            f"{percent(other)} for the minimum distance: what the test says depends on one row of the "
-            "data."
+            "functions*). In samples of the null the pairs with one single observation make up "
+            f"{percent(ours)} of the sum of squares of the Stein kernel, against {percent(other)} for the "
+            "minimum distance (medians): what the test says depends on one row of the data."
         )
     return " ".join(words)
 
@@ -225,8 +231,9 @@ def findings(rows: Sequence[Row]) -> dict[tuple[str, str], Finding]:
         ("n", "growth"): judge_trends(lines["n"], "grows"),
         ("d", "growth"): falls._replace(
             reason=f"{falls.reason} The task does not get harder: the bound at n = {FEW} is "
-            f"{limit[0]:.3f} with {PARTS} parts and {limit[-1]:.3f} with the most. The likelihood "
-            "ratio depends on x₁ alone, and the aggregated test keeps its power."
+            f"{limit[0]:.3f} with {PARTS} parts and {limit[-1]:.3f} with {_most_parts(rows)}: the "
+            "likelihood ratio depends on x₁ alone. The least power of the aggregated test is "
+            f"{min(row['power'] for row in along(rows, 'goodstein aggregated', 'd')):.2f}."
         ),
         ("all", "KSD over MMD"): _over_mmd(found, where),
         ("all", "g1 over g2"): _g1_over_g2(found, where),
@@ -240,7 +247,7 @@ def _over_mmd(found: dict[tuple[int, int, str], Row], where: Sequence[tuple[int,
     reason = f"Beside MMD, g⁽²⁾ has {order(MINIMUM)}, g⁽¹⁾ {order(MEAN)}"
     wrong = sum(not keeps_level(found[*cell, MEAN]) for cell in where)
     if wrong:
-        reason += f" (but in {wrong} of them it does not keep its level, and what it rejects is no power)"
+        reason += f" (but in {wrong} of the {len(where)} it does not keep its level, so this is not power)"
     return Finding(order(MINIMUM).verdict, f"{reason}, the product of the parts {order(PRODUCT)}.")
 
 
@@ -255,5 +262,5 @@ def _g1_over_g2(found: dict[tuple[int, int, str], Row], where: Sequence[tuple[in
     return Finding(
         DIFFERS,
         f"In {len(sizes)} of {len(where)} cells g⁽¹⁾ does not keep its level: it rejects {percent(sizes)} "
-        f"of true models, so its rejections are no power. {reason}",
+        f"of true models, so its rejections are not power. {reason}",
     )

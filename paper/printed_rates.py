@@ -12,13 +12,14 @@ TITLE = "Every printed rate"
 
 CORRECTED = {
     ("simplex", "bd-KSD(g1)"): "bd-KSD(product of parts)",
+    ("n", "KSD(g=1)"): "bd-KSD(p=2)",
 }
 """By group of cells and test: a test of the same kind that keeps its level, if the described one does not."""
 BEST = "goodstein aggregated"
-FLAT = "not explained: printed powers rise more slowly with ν than those of the test at any n"
+FLAT = "not explained: the printed power rises more slowly with ν than ours"
 REASONS = {
     ("ball", None): "no test of level .01 can reach it",
-    ("simplex", "bd-KSD(g1)"): "rejections of a test that is wrong about true models too",
+    ("simplex", "bd-KSD(g1)"): "the test rejects true models too often",
     ("simplex", None): FLAT,
     ("n", None): "not a property of the test, whose size is right in more trials",
 }
@@ -47,8 +48,8 @@ def glance(setting: Setting) -> str:
         some = [(row, verdict) for entry, row, verdict, _ in entries if entry.cell.startswith(prefix)]
         counts = Counter(verdict for _, verdict in some)
         wrong = sum(prefix != "n = " and not keeps_level(row) for row, _ in some)
-        said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        more = f" ({wrong} by a test that does not keep its level)" if wrong else ""
+        said = ", ".join(f"{verdict}: {count}" for verdict, count in counts.most_common())
+        more = f"; {wrong} of the {len(some)} are of a test that does not keep its level" if wrong else ""
         lines.append([label, len(some), said + more])
     return table(["", "numbers", "verdicts"], lines, text=3)
 
@@ -89,13 +90,20 @@ def section(setting: Setting) -> str:
     return "\n\n".join(
         [
             f"## {TITLE}",
-            "Rates of rejection at level .01. Two rates agree if they differ by no more than three standard "
-            "errors; a printed power is impossible if it exceeds the Neyman–Pearson bound by more than three "
-            "standard errors of 200 trials at the bound.",
+            "Rates of rejection at level .01: power in Table 1, size in Table 2. Two rates agree if they "
+            "differ by no more than three standard errors; a printed power is impossible if it exceeds the "
+            "Neyman–Pearson bound by more than three standard errors of 200 trials at the bound. "
+            "*Corrected*: a test of the same kind that keeps its level, where the described one does not.",
             table([*header, "most possible", "verdict"], lines),
         ]
     )
 
 
 def _beside(row: Row | None) -> str:
-    return "–" if row is None else f"{rate(row['power'])} ({rate(row['size'])})"
+    if row is None:
+        return "–"
+    return (
+        f"{rate(row['size'])}, {row['test']}"
+        if row["power"] is None
+        else (f"{rate(row['power'])} ({rate(row['size'])})")
+    )

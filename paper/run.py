@@ -9,7 +9,6 @@ cells and trials and writes to quick/.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -39,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     setting = Setting(options.folder, options.quick, options.workers, options.data)
     if options.fresh:
-        shutil.rmtree(setting.folder / "records", ignore_errors=True)
+        for part in options.only:
+            for record in (setting.folder / "records").glob(f"{part}*.jsonl"):
+                record.unlink()
     begin = time.perf_counter()
     for part in options.only:
         module = import_module(part)
@@ -64,7 +65,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=-1, help="processes (default: one for each core)")
     parser.add_argument("--data", type=Path, help="the folder that holds chicago/ (default: ../shared/data)")
     parser.add_argument("--folder", type=Path, help="where results go (default: paper, or paper/quick)")
-    parser.add_argument("--fresh", action="store_true", help="forget what is in records/")
+    parser.add_argument("--fresh", action="store_true", help="forget what is in records/ of these parts")
     parser.add_argument("--report", action="store_true", help="only draw and write what was measured")
     options = parser.parse_args(argv)
     options.folder = options.folder or (HERE / "quick" if options.quick else HERE)

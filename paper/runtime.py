@@ -145,7 +145,8 @@ def report(setting: Setting) -> str:
             "data. Here both have 999 resamples, and MMD draws as many points as there are data, by "
             "rejection from the law without truncation; one core, medians of "
             f"{_range(row['repeats'] for row in rows)} repetitions. Seconds depend on the machine; the "
-            "ratios, taken in one run, less so. Two regions are added in which rejection is harder. "
+            "ratios, taken in one run, less so; both depend on how draws and permutations are made, which "
+            "for the paper's MMD we do not know. Two regions are added in which rejection is harder. "
             "Share of draws that are accepted: "
             + "; ".join(f"{region} {share:.2g}" for region, share in accepted.items())
             + ".",
@@ -155,11 +156,11 @@ def report(setting: Setting) -> str:
                     "",
                     "bd-KSD, ms",
                     "MMD, ms",
-                    "draws at hand, ms",
+                    "MMD, draws at hand, ms",
                     "draws alone, ms",
                     "MMD / bd-KSD",
                     "draws at hand / bd-KSD",
-                    "share of draws",
+                    "share of draws in MMD",
                 ],
                 lines,
             ),
@@ -191,7 +192,7 @@ def findings(rows: Sequence[Row]) -> dict[tuple[str, str], Finding]:
             REPRODUCED if min(shares) > 0.5 else DIFFERS,
             f"Of its time {percent(shares)} goes into the draws, although only one in "
             f"{1 / own[0]['acceptance']:.0f} is accepted; the rest is the kernel of 2n points and the "
-            "permutations. The reason holds where the domain has little mass: in the ball of R¹⁰, "
+            "permutations. Where the domain has little mass it is another matter: in the ball of R¹⁰, "
             f"with one accepted draw in {1 / hard[0]['acceptance']:.0f}, the share is "
             f"{percent(map(_share, hard))}.",
         ),

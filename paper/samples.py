@@ -159,7 +159,7 @@ def report(setting: Setting) -> str:
                 ["", "measured", "exact", "draws"],
                 [
                     [
-                        f"{row['law']}: {row['quantity']}",
+                        f"{row['law']}: {_subscript(row['quantity'])}",
                         _short(row["measured"]),
                         _short(row["exact"]),
                         row["draws"] or "–",
@@ -185,12 +185,22 @@ def findings(rows: list[Row]) -> dict[tuple[str, str], Finding]:
             f"The least density on the boundary is {edge:.2f} times that at the centre.",
         ),
         (DIRICHLET, "boundary"): Finding(
-            DIFFERS if poles else REPRODUCED,
+            REPRODUCED if min(faces) <= 0 else DIFFERS,
             "Near the three faces the density behaves like "
             + ", ".join(f"δ^{exponent:.2f}".replace("-", "−") for exponent in faces)
-            + (": with αᵢ < 1 it is not merely positive there but infinite." if poles else "."),
+            + (
+                ": it does not vanish. With αᵢ < 1 it is infinite, so that g has to vanish fast enough."
+                if poles
+                else "."
+            ),
         ),
     }
+
+
+def _subscript(text: str) -> str:
+    for plain, low in (("x_1", "x₁"), ("x_2", "x₂"), ("x_3", "x₃")):
+        text = text.replace(plain, low)
+    return text
 
 
 def _short(value: float | None) -> str:

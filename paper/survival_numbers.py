@@ -197,7 +197,7 @@ def accuracy(setting: Setting) -> list[Row]:
     if setting.quick:
         cases = cases[1:2]
     tasks = {f"{name} | {law} | {repeats}": (name, law, repeats) for name, law in cases}
-    found = setting.each(PART, statistics, tasks)
+    found = setting.each(f"survival_remarks_{PART}", statistics, tasks)
     rows = []
     for task, values in found.items():
         name, law, _ = tasks[task]

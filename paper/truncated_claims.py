@@ -8,7 +8,7 @@ from itertools import combinations
 
 from claims import VISIBLE, Finding, Order, judge_trends
 from setting import Row
-from verdicts import DIFFERS, IMPOSSIBLE
+from verdicts import DIFFERS
 
 GAUSSIAN, MIXTURE, DISC = "Gaussian", "mixture", "mixture in the disc"
 GAUSSIAN_NU = (1.0, 0.9, 0.5)
@@ -55,9 +55,9 @@ def findings(rows: Sequence[Row]) -> dict[tuple[str, str], Finding]:
         (GAUSSIAN, "variance"): Finding(
             DIFFERS,
             "Before truncation every Σ_ν has unit variances, and x₁ and x₂ play the same part; what "
-            "differs is their correlation. log q₀/q_ν is quadratic in x, so the difference of the "
-            "scores is linear: zero at the centre, largest at the boundary. Nor does a larger p put "
-            "more weight near the centre (see *The auxiliary functions*).",
+            "differs is their correlation. For |ν| < 1 log q₀/q_ν is quadratic in x, so the difference "
+            "of the scores is linear: zero at the centre, largest at the boundary. A larger p does help, "
+            "but it puts less of the weight near the centre, not more (see *The auxiliary functions*).",
         ),
         (MIXTURE, "order of p"): _mixture(rows, partial(order_of_p, rows, MIXTURE), "A larger p"),
         (MIXTURE, "MMD"): _mixture(
@@ -120,8 +120,9 @@ def _mixture(rows: Sequence[Row], compare: Callable[[Sequence[float]], Order], w
         found = compare((-0.5,))
         return Finding(found.verdict, f"{who} has {found} at ν = −½. {reason}")
     return Finding(
-        IMPOSSIBLE,
+        f"not possible with n up to {largest}",
         f"At ν = −½ and n = {largest} no test of level .01 has more power than {printed[largest]:.3f} "
         f"in the ball of R³ (to which the printed means belong), or {plane[largest]:.3f} in the disc "
-        f"of R² (which is printed): no order of five curves can be seen there. {reason}",
+        f"of R² (which is printed), so five curves could not be told apart. With more observations than "
+        f"that, which the text does not exclude, they could. {reason}",
     )

@@ -195,8 +195,8 @@ def report(setting: Setting) -> str:
         f"## {TITLE}",
         "The paper's Figure 2 (a) has N(0, I) in the unit ball of R³ as null and Σ_ν with ν = 1 as "
         "alternative, Figure 2 (b) the mixture of N(−e₁, I) and N(e₁, I) and ν = −½; level .01, 200 "
-        "trials, g⁽ᵖ⁾ = 1 − ‖x‖ᵖ. Which n they have is not in the text; the table of rejections under "
-        "the null has 100 to 1000, which we take. We add ν = .9, .5 and −.9, and more observations, "
+        "trials, g⁽ᵖ⁾ = 1 − ‖x‖ᵖ. Which n they have is not in the text; Table 2 has 100 to 1000, which we "
+        "take. We add ν = .9, .5 and −.9, and more observations, "
         f"with which the alternatives can be found. Trials: {trials}. Beyond n = 1000 MMD has 199 "
         "permutations, not 999. The bound is the power of the likelihood-ratio test, by quadrature; "
         f"{_check(rows)}",
@@ -219,8 +219,8 @@ def summary(setting: Setting) -> str:
     printed = printed_bounds(rows, MIXTURE, -0.5)
     return (
         f"of two p the larger has {order_of_p(rows, GAUSSIAN, GAUSSIAN_NU)} for the Gaussian. The "
-        f"figure of the mixture is out of reach: at ν = −½ and n ≤ {max(printed)} no test of level .01 "
-        f"has more power than {max(printed.values()):.3f}."
+        f"figure of the mixture cannot be had with n ≤ {max(printed)}: at ν = −½ no test of level .01 has "
+        f"more power there than {max(printed.values()):.3f}."
     )
 
 
@@ -266,8 +266,10 @@ def _sizes(rows: Sequence[Row]) -> str:
             )
     marked = [row for row in rows if row["size"] is not None and not keeps_level(row)]
     said = (
-        "Every test keeps its level"
+        "No size is above it beyond chance"
         if not marked
         else f"{len({row['cell'] for row in marked})} cells exceed it (↑)"
     )
-    return f"**Size** at level .01. {said}.\n\n" + table(["null", *TESTS], lines)
+    return f"**Size** at level .01, from as many trials as the powers. {said}.\n\n" + table(
+        ["null", *TESTS], lines
+    )

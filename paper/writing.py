@@ -17,5 +17,10 @@ def figure(name: str, caption: str) -> str:
     return f"![{caption}](figures/{name}.png)\n\n*{caption}*"
 
 
+def of_samples(share: float) -> str:
+    """How many samples, in words where it is all of them."""
+    return "all samples" if share == 1 else f"{share:.1%} of samples"
+
+
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
