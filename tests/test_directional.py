@@ -271,8 +271,9 @@ def test_a_jump_that_a_wrapped_log_density_hides_is_refused(case, operator):
     """q(2π⁻) ≠ q(0): E f′ + s f = [q f] over a turn is not zero, although both functions are periodic."""
     theta = FAMILY.VonMises(0.5, 1.0).sample(50, rng=1)
     model = gs.Model(**JUMPS[case], name="sawtooth")
-    with pytest.raises(gs.SteinIdentityError, match=r"log density of sawtooth gains .* jumps.*such as a Box"):
-        gs.ksd_test(theta, model, domain=gs.Circle(), operator=operator)
+    for seed in range(30):  # from some starts a numerical derivative meets the jump
+        with pytest.raises(gs.SteinIdentityError, match=r"sawtooth gains .* jumps.*such as a Box"):
+            gs.ksd_test(theta, model, domain=gs.Circle(), operator=operator, rng=seed)
 
 
 def test_a_jump_in_the_second_angle_is_found():

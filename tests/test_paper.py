@@ -1,6 +1,7 @@
 """The reproduction of the paper: its quick run agrees with the committed results of the full one."""
 
 import csv
+import importlib
 import os
 import subprocess
 import sys
@@ -29,13 +30,14 @@ def table(path):
         return list(csv.DictReader(file))
 
 
+@pytest.fixture(autouse=True)
+def _path(monkeypatch):
+    """The modules of paper/ import each other by name: it is no package."""
+    monkeypatch.syspath_prepend(str(PAPER))
+
+
 def paper_module(name):
-    """A module of paper/, which is no package."""
-    sys.path.insert(0, str(PAPER))
-    try:
-        return __import__(name)
-    finally:
-        sys.path.remove(str(PAPER))
+    return importlib.import_module(name)
 
 
 def quick_run(folder):

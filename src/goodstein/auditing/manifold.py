@@ -25,6 +25,8 @@ AROUND = 1024
 """Points at which a score is summed around a circle."""
 FEWEST = 128
 """The same, at least, where many coordinates of a log density are differentiated numerically."""
+STARTS = 3
+"""From how many points it is summed, at most."""
 MANY_TURNS = 2.0
 """Angles in radians seldom reach further than this."""
 MARGIN = 1e-2
@@ -241,12 +243,14 @@ def _gain(model: Model, points: Array, i: int, period: float) -> tuple[float, fl
             gain, scale = float(gains[np.argmax(np.abs(gains))]), float(np.abs(values[finite]).max())
             if abs(gain) > 1e-4 * (1.0 + scale):
                 return gain, scale
-    # A log density of the angle modulo a turn gains nothing even if it jumps; its score tells.
-    return _integral_around(model, points[:1], i, period)
+    # A log density of the angle modulo a turn gains nothing even if it jumps; its score tells. A numerical
+    # derivative across the jump hides it, which does not happen from all starts.
+    found = (_integral_around(model, points[k : k + 1], i, period) for k in range(min(STARTS, len(points))))
+    return next((pair for pair in found if pair is not None), (0.0, 1.0))
 
 
-def _integral_around(model: Model, point: Array, i: int, period: float) -> tuple[float, float]:
-    """The integral of the score around, and its size; (0, 1) unless two rules agree that it is not zero."""
+def _integral_around(model: Model, point: Array, i: int, period: float) -> tuple[float, float] | None:
+    """The integral of the score around, and its size; None where two rules do not agree on it."""
     count = AROUND
     if not model.has_score:  # every coordinate is differentiated at every point
         count = max(FEWEST, AROUND >> (point.shape[1] - 1).bit_length())
@@ -258,14 +262,14 @@ def _integral_around(model: Model, point: Array, i: int, period: float) -> tuple
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slopes = model.score(line)[:, i] * period
     except (ScoreError, ValueError):  # a density with zeros has no score there
-        return 0.0, 1.0
+        return None
     gain, again = float(slopes[:count].mean()), float(slopes[count:].mean())
     size = float(np.abs(slopes).max())
     # Means over equidistant points converge faster than any power for smooth periodic functions. Where
     # the score jumps, at a kink, or almost does, they are wrong by up to size/count for each of them.
     smooth = abs(gain - again) <= 1e-6 * (1.0 + size)
     clear = abs(gain) > 4.0 / count * (1.0 + size) and abs(gain - again) < 0.05 * abs(gain)
-    return (gain, size) if smooth or clear else (0.0, 1.0)
+    return (gain, size) if smooth or clear else None
 
 
 def check_tangential_score(model: Model, domain: Domain, points: Array, rng: np.random.Generator) -> Check:

@@ -35,7 +35,7 @@ class Normal:
     >>> disc = gs.Ball(2)
     >>> x = gs.families.Truncated(gs.families.Normal([0.5, 0.0], 0.25), disc).sample(20_000, rng=1)
     >>> fit = TruncatedScoreMatching().fit(x, Normal(), domain=disc)
-    >>> fit.parameters["mean"].round(1)
+    >>> abs(fit.parameters["mean"]).round(1)
     array([0.5, 0. ])
     """
 

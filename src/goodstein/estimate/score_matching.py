@@ -114,8 +114,8 @@ class TruncatedScoreMatching:
     >>> region = gs.Box(0.0, 3.0)
     >>> x = gs.families.Truncated(gs.families.Normal(-1.0, 1.0), region).sample(20_000, rng=1)
     >>> fit = TruncatedScoreMatching().fit(x, Normal(), domain=region)
-    >>> x.mean().round(1), fit.parameters["mean"].round(1)
-    (0.5, array([-1.]))
+    >>> print(x.mean().round(1), fit.parameters["mean"].round(1))
+    0.5 [-1.]
     """
 
     auxiliary: Auxiliary | None = None
