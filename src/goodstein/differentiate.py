@@ -85,7 +85,7 @@ def gradient(
     directions = np.eye(d) if basis is None else basis
     room = np.full(n, np.inf) if domain is None else domain.boundary_distance(x)
     _require_room(room, domain, name, remedy)
-    spread = _spread(x @ directions.T)
+    spread = coordinate_spread(x @ directions.T)
     score = np.empty((n, d))
     error = np.empty(n)
     # A row costs nine points per direction at once.
@@ -204,7 +204,7 @@ def _differentiate(lines: _Lines, which: IntArray, step: Array) -> tuple[Array, 
     return slope, np.maximum(error, lines.rounding(which, slope, last_step))
 
 
-def _spread(coordinates: Array) -> Array:
+def coordinate_spread(coordinates: Array) -> Array:
     """A robust standard deviation of each column; 1 where the rows do not differ."""
     low, high = np.percentile(coordinates, [25, 75], axis=0)
     spread = (high - low) / 1.349

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from goodstein._typing import Array
-from goodstein.differentiate import _spread
+from goodstein.differentiate import coordinate_spread
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.estimate.base import Sample
 from goodstein.models.callables import Convention, Kind, recognise
@@ -213,7 +213,7 @@ class Lines:
                 f"{name}: {describe_rows(stuck)} lie on the boundary of {sample.domain!r}, where there is no "
                 "room for numerical derivatives. Write it with JAX, or give its derivatives."
             )
-        spread = _spread(x @ directions.T)
+        spread = coordinate_spread(x @ directions.T)
         self.step = np.minimum(STEP * spread, STEP * room[:, None])  # (n, m)
         moves = OFFSETS[:, None, None, None] * self.step[:, :, None] * directions
         self.points = x[:, None, :] + moves  # (9, n, m, d)
