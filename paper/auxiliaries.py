@@ -14,8 +14,8 @@ from writing import figure, table
 
 import goodstein as gs
 from goodstein.auditing.boundary import exponents
-from goodstein.compose import compose_model
 from goodstein.families import Dirichlet
+from goodstein.pipeline.compose import compose_model
 
 PART = "auxiliaries"
 TITLE = "The auxiliary functions"

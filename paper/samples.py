@@ -12,8 +12,8 @@ from writing import figure, table
 
 import goodstein as gs
 from goodstein.auditing.boundary import exponents
-from goodstein.compose import compose_model
 from goodstein.families import Dirichlet, GaussianMixture, Truncated
+from goodstein.pipeline.compose import compose_model
 
 PART = "samples"
 TITLE = "The sample distributions"

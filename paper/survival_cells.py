@@ -17,7 +17,7 @@ from setting import Setting
 import goodstein as gs
 from goodstein.auditing.report import Check
 from goodstein.families import Exponential, Gompertz, Weibull
-from goodstein.models.survival import as_survival_model
+from goodstein.survival.model import as_survival_model
 
 Array = np.ndarray
 N, LEVEL = 100, 0.01

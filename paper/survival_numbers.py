@@ -26,7 +26,7 @@ from survival_cells import (
 )
 
 import goodstein as gs
-from goodstein.models.survival import as_survival_model
+from goodstein.survival.model import as_survival_model
 
 Array = np.ndarray
 PART = "survival_numbers"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import goodstein as gs
-from goodstein.features import SteinFeatures
+from goodstein.stein.features import SteinFeatures
 
 Array = np.ndarray
 Test = Callable[..., Any]

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 import goodstein as gs
+from goodstein.adapters import as_model
 from goodstein.families import (
     Dirichlet,
     GaussianMixture,
@@ -32,10 +33,9 @@ from goodstein.families import (
     Truncated,
     Uniform,
 )
-from goodstein.features import SteinFeatures
 from goodstein.kernels import IMQ, Gaussian, Matern52, RationalQuadratic, Whitened
-from goodstein.models import as_model
-from goodstein.problem import Problem
+from goodstein.problems.problem import Problem
+from goodstein.stein.features import SteinFeatures
 
 Array = np.ndarray
 Function = Callable[[Any], Any]

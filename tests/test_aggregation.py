@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import binom, kstest
 
 import goodstein as gs
-from goodstein.aggregation import AggregatedResult
-from goodstein.aggregation.collections import Entry, default_collection
-from goodstein.aggregation.combine import combined, evidence, log_survival
-from goodstein.compose import compose
 from goodstein.nulls.base import JointCalibration
+from goodstein.nulls.combine import combined, evidence, log_survival
+from goodstein.pipeline.compose import compose
+from goodstein.results.members import AggregatedResult
+from goodstein.tests_of_fit.collections import Entry, default_collection
 
 NORMAL = gs.families.Normal([0.0, 0.0])
 GAUSSIANS = [gs.Gaussian(gs.Median(scale)) for scale in (0.25, 0.5, 1.0, 2.0)]
@@ -231,14 +231,14 @@ def test_members_of_the_default_collection_that_are_not_valid_are_left_out(monke
     x = model.sample(50, rng=1)
     ours = default_collection(compose(x, model))
     broken = [Entry(gs.Standardised(gs.GeometricMean()), [gs.IMQ()]), *ours]
-    monkeypatch.setattr("goodstein.aggregation._api.default_collection", lambda problem: broken)
+    monkeypatch.setattr("goodstein.tests_of_fit.aggregated.default_collection", lambda problem: broken)
     result = result_of(x, model)
     assert len(result.members) == sum(len(entry.kernels) for entry in ours)
     assert (
         "Left out, because the audit refused it: Standardised(auxiliary=GeometricMean())" in result.notes[0]
     )
     assert result.audit.valid
-    monkeypatch.setattr("goodstein.aggregation._api.default_collection", lambda problem: broken[:1])
+    monkeypatch.setattr("goodstein.tests_of_fit.aggregated.default_collection", lambda problem: broken[:1])
     with pytest.raises(gs.SteinIdentityError, match="not valid"):
         result_of(x, model)
 

@@ -19,7 +19,7 @@ from hypothesis import assume, given, settings
 import goodstein as gs
 from goodstein.auditing.boundary import exponents
 from goodstein.domains import Domain, Face
-from goodstein.form import SteinForm
+from goodstein.stein.forms import SteinForm
 
 FAMILY = gs.families
 SIMPLEX = gs.Simplex(3)

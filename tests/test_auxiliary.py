@@ -9,22 +9,16 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from goodstein.domains import (
+from goodstein.auxiliary import (
     Auxiliary,
-    Ball,
     BallPower,
     BoundaryDistance,
-    Box,
     BoxProduct,
-    Euclidean,
     GeometricMean,
-    Orthant,
-    Polygon,
-    Polytope,
     ProductOfParts,
-    Simplex,
     Unit,
 )
+from goodstein.domains import Ball, Box, Euclidean, Orthant, Polygon, Polytope, Simplex
 from goodstein.errors import DomainError, InputError, NumericalScoreWarning
 
 inf, nan = np.inf, np.nan

@@ -21,7 +21,7 @@ import shapely
 from hypothesis import HealthCheck, assume, given, settings
 
 import goodstein as gs
-from goodstein.form import SteinForm
+from goodstein.stein.forms import SteinForm
 
 FAMILY = gs.families
 LINE, PLANE = FAMILY.Normal(), FAMILY.Normal([0.0, 0.0])

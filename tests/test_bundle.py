@@ -7,11 +7,11 @@ import pytest
 
 import goodstein as gs
 from cases import CASES
-from goodstein.bundle import SharedForm, bundled, joint_statistics
-from goodstein.compose import compose
 from goodstein.engine.reduce import Alone, IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.kernels import RationalQuadratic
 from goodstein.kernels.base import Parts
+from goodstein.pipeline.compose import compose
+from goodstein.stein.shared import SharedForm, bundled, joint_statistics
 
 KERNELS = [
     gs.Gaussian(4.0),

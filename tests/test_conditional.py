@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 
 import goodstein as gs
 from cases import assert_same, double_precision
-from goodstein.conditional import compose_conditional
+from goodstein.conditional.data import Pairs
 from goodstein.kernels import IMQ, Gaussian, Matern52, Whitened
-from goodstein.models.pairs import Pairs
+from goodstein.tests_of_fit.conditional import compose_conditional
 
 RNG = np.random.default_rng(20_200_803)
 N = 12

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import goodstein as gs
-import goodstein.form
+import goodstein.stein.forms
 from cases import CASES, KERNELS, Case, KernelCase, assert_same, double_precision
-from goodstein.features import SteinFeatures
-from goodstein.form import SteinForm
 from goodstein.kernels import IMQ, Gaussian, Matern52, RationalQuadratic
 from goodstein.kernels.base import generic_tile
+from goodstein.stein.features import SteinFeatures
+from goodstein.stein.forms import SteinForm
 
 NAMES = [case.name for case in CASES]
 
@@ -198,17 +198,17 @@ KINDS = ["none", "scalar", "diagonal", "matrix", "wide"]
 @pytest.mark.parametrize("kind", ["none", "scalar", "diagonal"])
 def test_factored_and_direct_tiles_agree(kind, kernel, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.delattr(goodstein.form, "_DirectTile")
+        patch.delattr(goodstein.stein.forms, "_DirectTile")
         factored = SteinForm(features(kind), kernel).matrix()
-    monkeypatch.delattr(goodstein.form, "_FactoredTile")
-    monkeypatch.setattr(goodstein.form, "MAX_SPREAD", -1.0)
+    monkeypatch.delattr(goodstein.stein.forms, "_FactoredTile")
+    monkeypatch.setattr(goodstein.stein.forms, "MAX_SPREAD", -1.0)
     assert_same(SteinForm(features(kind), kernel).matrix(), factored, 1e-12)
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_factored_and_direct_tiles_agree_on_every_case(case, monkeypatch):
     expected = SteinForm(case.features, IMQ(1.1)).matrix()
-    monkeypatch.setattr(goodstein.form, "MAX_SPREAD", -1.0)
+    monkeypatch.setattr(goodstein.stein.forms, "MAX_SPREAD", -1.0)
     assert_same(SteinForm(case.features, IMQ(1.1)).matrix(), expected, 1e-12)
 
 
@@ -218,12 +218,14 @@ def test_factored_tiles_keep_their_digits_as_long_as_they_are_used(kind, kernel,
     """At the largest spread that is factored, 3000 bandwidths, 1e-16·1e7 is what rounding may cost."""
     near = features(kind)
     points = near.points.copy()
-    points[21:] += 0.99 * np.sqrt(goodstein.form.MAX_SPREAD / 3)  # the smaller half of the points, far away
+    points[21:] += 0.99 * np.sqrt(
+        goodstein.stein.forms.MAX_SPREAD / 3
+    )  # the smaller half of the points, far away
     far = SteinFeatures(points, near.value, near.weight)
     with monkeypatch.context() as patch:
-        patch.delattr(goodstein.form, "_DirectTile")
+        patch.delattr(goodstein.stein.forms, "_DirectTile")
         factored = SteinForm(far, kernel).matrix()
-    monkeypatch.setattr(goodstein.form, "MAX_SPREAD", -1.0)
+    monkeypatch.setattr(goodstein.stein.forms, "MAX_SPREAD", -1.0)
     assert_same(factored, SteinForm(far, kernel).matrix(), 1e-8)
 
 
@@ -238,7 +240,9 @@ def test_fast_tiles_of_kernels_agree_with_their_profiles(kind, kernel):
 def test_a_kernel_without_a_tile_of_its_own_gets_the_generic_one(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        goodstein.form, "generic_tile", lambda kernel, tile: calls.append(1) or generic_tile(kernel, tile)
+        goodstein.stein.forms,
+        "generic_tile",
+        lambda kernel, tile: calls.append(1) or generic_tile(kernel, tile),
     )
     SteinForm(features("scalar"), Bare(Gaussian(1.0))).matrix()
     assert calls

@@ -10,7 +10,7 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 
 import goodstein as gs
-from goodstein.domains import Unit
+from goodstein.auxiliary import Unit
 
 NORMAL = gs.families.Normal
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import goodstein as gs
 from goodstein.families import Bingham, Kent, UniformOnSphere, VonMises, VonMisesFisher
-from goodstein.families._bessel import concentration, log_bessel, mean_resultant
+from goodstein.families.bessel import concentration, log_bessel, mean_resultant
 
 MU = np.array([0.48, 0.6, 0.64])
 A = np.array([[3.0, 0.5, 0.0], [0.5, -1.0, 0.4], [0.0, 0.4, 0.0]])

@@ -13,7 +13,7 @@ from scipy.optimize import approx_fprime
 import goodstein as gs
 from goodstein.errors import DomainError, InputError
 from goodstein.families import BernoulliRBM, CategoricalTable, Ising, Potts
-from goodstein.families._discrete import LatticeFamily
+from goodstein.families.discrete import LatticeFamily
 
 
 def symmetric(d, scale, seed):

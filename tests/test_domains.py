@@ -12,21 +12,8 @@ import pytest
 import shapely
 from scipy import linalg, stats
 
-from goodstein.domains import (
-    Ball,
-    BallPower,
-    BoundaryDistance,
-    Box,
-    BoxProduct,
-    Domain,
-    Euclidean,
-    Orthant,
-    Polygon,
-    Polytope,
-    ProductOfParts,
-    Simplex,
-    Unit,
-)
+from goodstein.auxiliary import BallPower, BoundaryDistance, BoxProduct, ProductOfParts, Unit
+from goodstein.domains import Ball, Box, Domain, Euclidean, Orthant, Polygon, Polytope, Simplex
 from goodstein.errors import DomainError, InputError, SamplingError
 
 inf, nan = np.inf, np.nan

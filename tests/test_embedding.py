@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import goodstein as gs
-from goodstein.compose import compose
 from goodstein.operators.embedding import EmbeddingFeatures
+from goodstein.pipeline.compose import compose
 
 NORMAL = gs.families.Normal([0.0, 0.0])
 

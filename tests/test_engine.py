@@ -13,11 +13,11 @@ from goodstein.engine.executors import check_workers, one_blas_thread, run
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
-from goodstein.form import SteinForm
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.nulls import Calibration
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.stein.features import SteinFeatures
+from goodstein.stein.forms import SteinForm
 
 SEED = 20_220_328
 SPAWN = multiprocessing.get_context("spawn")  # JAX, once loaded, does not let itself be forked

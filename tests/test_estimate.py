@@ -31,7 +31,7 @@ from goodstein.estimate import (
 )
 from goodstein.estimate.affine import AffineScores
 from goodstein.estimate.base import Sample
-from goodstein.models.frameworks import Jax
+from goodstein.numerics.frameworks import Jax
 
 FAMILY = gs.families
 SQUARE = gs.Box([0, 0], [1, 1])

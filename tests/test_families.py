@@ -13,6 +13,7 @@ import scipy.integrate
 import scipy.optimize
 import scipy.stats
 
+from goodstein.adapters import as_model
 from goodstein.domains import Ball, Box, Domain, Euclidean, Orthant, Simplex
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError
 from goodstein.families import (
@@ -25,7 +26,7 @@ from goodstein.families import (
     Truncated,
     Uniform,
 )
-from goodstein.models import Model, as_model
+from goodstein.models import Model
 
 COV = np.array([[2.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 0.5]])
 MIXTURE = GaussianMixture([0.2, 0.5, 0.3], [[0, 0, 0], [2, -1, 0], [-1, 1, 3]], [COV, 0.5 * COV, np.eye(3)])

@@ -13,12 +13,12 @@ from scipy.stats import binom
 
 import goodstein as gs
 from cases import CASES, double_precision
-from goodstein.comparisons import fssd, locations
-from goodstein.compose import compose
 from goodstein.engine.reduce import quadratic_forms
-from goodstein.features import AnchoredFeatures
 from goodstein.kernels import IMQ, Gaussian, Matern52, RationalQuadratic, Whitened
 from goodstein.operators.finite_set import FiniteSet, FiniteSetForm, witnesses
+from goodstein.pipeline.compose import compose
+from goodstein.stein.features import AnchoredFeatures
+from goodstein.tests_of_fit import fssd, locations
 
 NORMAL = gs.families.Normal
 KINDS = [

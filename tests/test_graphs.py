@@ -16,8 +16,8 @@ import scipy.stats
 import goodstein as gs
 from goodstein.families import ERGM
 from goodstein.graphs import SubgraphCounts, WeisfeilerLehman, as_graph
-from goodstein.graphs._api import GlauberFlips, GraphModel, GraphProblem
 from goodstein.graphs.data import Graph, all_pairs
+from goodstein.graphs.model import GlauberFlips, GraphModel, GraphProblem
 
 MODEL = ERGM(6, edges=-0.5, two_stars=0.15, triangles=-0.4)
 KERNELS = {

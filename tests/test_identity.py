@@ -18,6 +18,7 @@ from scipy.linalg import helmert
 
 import goodstein as gs
 from cases import BELL, BOWL, CASES, ENTROPIC, KERNELS, TANGENTIAL
+from goodstein.adapters import as_model
 from goodstein.families import (
     Dirichlet,
     GaussianMixture,
@@ -28,11 +29,10 @@ from goodstein.families import (
     Truncated,
     Uniform,
 )
-from goodstein.features import SteinFeatures
-from goodstein.form import SteinForm
 from goodstein.kernels import IMQ, Gaussian
-from goodstein.models import as_model
-from goodstein.problem import Problem
+from goodstein.problems.problem import Problem
+from goodstein.stein.features import SteinFeatures
+from goodstein.stein.forms import SteinForm
 
 Array = np.ndarray
 Rule = tuple[Array, Array]  # points (n, d), and weights (n,) that contain the density

@@ -12,6 +12,7 @@ from scipy.linalg import helmert
 
 import goodstein as gs
 from cases import BOWL, CROSSED, ENTROPIC, PARTS_MATRIX, SKEWED, assert_same
+from goodstein.adapters import as_model
 from goodstein.engine.signs import independent_signs
 from goodstein.families import (
     Dirichlet,
@@ -23,9 +24,8 @@ from goodstein.families import (
     Uniform,
 )
 from goodstein.kernels import IMQ, Gaussian, Matern52, Whitened
-from goodstein.models import as_model
 from goodstein.nulls.base import draw_seed
-from goodstein.problem import Problem
+from goodstein.problems.problem import Problem
 
 COV = np.array([[1.5, 0.6], [0.6, 0.8]])
 NORMAL = Normal([0.2, 1.0], COV)

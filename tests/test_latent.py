@@ -19,8 +19,8 @@ import scipy.stats
 
 import goodstein as gs
 from cases import double_precision
-from goodstein.compose import compose
 from goodstein.operators.estimated import Estimated
+from goodstein.pipeline.compose import compose
 
 # Tests of what is computed do not mind that some states of their models are rare.
 pytestmark = pytest.mark.filterwarnings("ignore:(For|About) [0-9]+%")

@@ -14,8 +14,8 @@ from scipy.stats import binom
 import goodstein as gs
 from cases import double_precision
 from goodstein.auxiliary import learnt
-from goodstein.compose import compose
 from goodstein.kernels import IMQ, Gaussian
+from goodstein.pipeline.compose import compose
 
 NORMAL = gs.families.Normal
 LINE = gs.Euclidean(1)

@@ -9,9 +9,9 @@ import pytest
 
 import goodstein as gs
 from goodstein import families
-from goodstein.censored import Censored
 from goodstein.errors import CalibrationWarning, InputError, ScoreError
-from goodstein.models.survival import as_survival_model
+from goodstein.survival.data import Censored
+from goodstein.survival.model import as_survival_model
 
 lifelines = pytest.importorskip("lifelines")
 

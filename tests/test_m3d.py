@@ -12,9 +12,9 @@ from scipy.special import ive
 from scipy.stats import binom
 
 import goodstein as gs
-from goodstein.comparisons import m3d
 from goodstein.errors import BandwidthError
-from goodstein.pairwise import Pairwise
+from goodstein.stein.pairwise import Pairwise
+from goodstein.tests_of_fit import m3d
 
 NORMAL = gs.families.Normal
 

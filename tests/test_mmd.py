@@ -16,9 +16,9 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.stats import binom, chisquare
 
 import goodstein as gs
-from goodstein.comparisons import mmd
 from goodstein.errors import BandwidthError
-from goodstein.pairwise import Pairwise
+from goodstein.stein.pairwise import Pairwise
+from goodstein.tests_of_fit import mmd
 
 NORMAL = gs.families.Normal
 BOTH = {"mmd_test": gs.mmd_test, "m3d_test": gs.m3d_test}

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from goodstein.differentiate import gradient
+from goodstein.adapters import as_model
 from goodstein.domains import Ball, Box, Euclidean, Orthant, Simplex
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, NumericalScoreWarning, SamplingError, ScoreError
-from goodstein.models import Model, as_model
+from goodstein.models import Model
 from goodstein.models.callables import Convention, Kind, recognise
 from goodstein.models.kde import GaussianKDE
+from goodstein.numerics.differentiate import gradient
 
 # Module-level functions, so that models made of them can be pickled.
 
@@ -423,7 +424,7 @@ def test_numerical_score_does_not_depend_on_the_other_rows():
 def test_numerical_score_in_chunks(monkeypatch):
     x = points(37, 3)
     whole = gradient(normal_logpdf, x, None, name="logpdf", remedy="")
-    monkeypatch.setattr("goodstein.differentiate.CHUNK_ELEMENTS", 500)
+    monkeypatch.setattr("goodstein.numerics.differentiate.CHUNK_ELEMENTS", 500)
     largest = 0
 
     def logpdf(points):

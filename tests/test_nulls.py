@@ -371,7 +371,7 @@ def test_monte_carlo_draws_are_statistics_of_samples_of_the_model():
 
 
 def test_simulated_samples_depend_on_seed_and_number_alone():
-    from goodstein.problem import Problem
+    from goodstein.problems.problem import Problem
 
     problem = Problem(X, gs.as_model(LINE), gs.Euclidean(1), gs.Langevin(), gs.IMQ())
 

@@ -17,8 +17,8 @@ import scipy.stats
 import goodstein as gs
 from goodstein.families import PoissonProcess, Strauss
 from goodstein.patterns import ConfigurationKernel, Papangelou, Patterns, quadrature
-from goodstein.patterns._api import as_process
 from goodstein.patterns.operator import PatternFeatures
+from goodstein.patterns.process import as_process
 
 SQUARE = gs.Box([0, 0], [1, 1])
 LINE = gs.Box(0, 2)

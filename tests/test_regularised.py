@@ -13,10 +13,10 @@ import pytest
 from scipy.stats import binom
 
 import goodstein as gs
-from goodstein.compose import compose
 from goodstein.kernels import IMQ, Gaussian, Median
 from goodstein.operators.finite_set import FiniteSetForm
 from goodstein.operators.regularised import Regularised
+from goodstein.pipeline.compose import compose
 
 Normal, Dirichlet = gs.families.Normal, gs.families.Dirichlet
 NO_SAMPLER = gs.Model(score=lambda x: -x, batched=True, name="no sampler")

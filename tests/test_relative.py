@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 import goodstein as gs
-from goodstein.relative import RelativeResult, jackknife_variance
+from goodstein.tests_of_fit.relative import RelativeResult, jackknife_variance
 
 FAMILY = gs.families
 NORMAL = FAMILY.Normal

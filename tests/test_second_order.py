@@ -13,7 +13,7 @@ from scipy.special import eval_legendre, ive, spherical_in
 
 import goodstein as gs
 from cases import double_precision
-from goodstein.operators._second_order_form import DiffusionForm, SphereForm
+from goodstein.operators.second_order_form import DiffusionForm, SphereForm
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,11 @@ from scipy.stats import binom
 
 import goodstein as gs
 from goodstein.auxiliary.criterion import power_criterion
-from goodstein.compose import compose
-from goodstein.form import DenseForm
 from goodstein.kernels import IMQ, Gaussian, Hamming, Median
-from goodstein.selection import Selection
-from goodstein.selection.candidates import SCALES
+from goodstein.pipeline.compose import compose
+from goodstein.results.selection import Selection
+from goodstein.stein.forms import DenseForm
+from goodstein.tests_of_fit.candidates import SCALES
 
 NORMAL = gs.families.Normal
 FAST = gs.WildBootstrap(99)

@@ -14,7 +14,7 @@ import scipy.stats
 
 import goodstein as gs
 from cases import double_precision
-from goodstein.compose import compose
+from goodstein.pipeline.compose import compose
 
 OBSERVED = np.random.default_rng(7).normal([1.0, -0.5], [1.0, 0.7], size=(6, 2))
 NOISE = np.array([1.0, 0.5])

@@ -17,8 +17,8 @@ import scipy.stats
 
 import goodstein as gs
 from cases import assert_same, double_precision
-from goodstein.compose import compose
-from goodstein.models.survival import as_survival_model
+from goodstein.pipeline.compose import compose
+from goodstein.survival.model import as_survival_model
 
 # Samples as small as those of most tests here are too small for the bootstrap, which a warning says.
 pytestmark = pytest.mark.filterwarnings("ignore:In the time watched")

@@ -13,7 +13,6 @@ import scipy.integrate
 import scipy.stats
 
 import goodstein as gs
-from goodstein.censored import Censored
 from goodstein.errors import InputError, ScoreError, SteinIdentityError
 from goodstein.families import (
     Exponential,
@@ -24,6 +23,7 @@ from goodstein.families import (
     PiecewiseExponential,
     Weibull,
 )
+from goodstein.survival.data import Censored
 
 CASES = [
     (Exponential(2.0), scipy.stats.expon(scale=2.0)),
@@ -574,7 +574,7 @@ def test_events_all_at_the_latest_time_cannot_be_fitted(family):
 
 
 def test_a_fit_that_does_not_converge_says_so():
-    from goodstein.families._survival import maximise
+    from goodstein.families.durations import maximise
 
     with pytest.raises(InputError, match="fit of Gamma did not converge"):
         maximise(lambda p: (float(p[0]), np.ones(1)), [0.0], "Gamma")

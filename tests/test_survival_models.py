@@ -14,7 +14,7 @@ import scipy.special
 import scipy.stats
 
 import goodstein as gs
-from goodstein.models.survival import as_survival_model
+from goodstein.survival.model import as_survival_model
 from test_survival import DATA, GAUSSIAN, LINEAR, censored, linear_cumulative, linear_hazard
 
 # Samples as small as those of most tests here are too small for the bootstrap, which a warning says.

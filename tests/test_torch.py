@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from goodstein.adapters import as_model
 from goodstein.domains import Box, Euclidean, Simplex
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
-from goodstein.models import Model, as_model
+from goodstein.models import Model
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch")

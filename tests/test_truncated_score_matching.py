@@ -22,7 +22,7 @@ from goodstein.estimate import (
 from goodstein.estimate.base import Sample
 from goodstein.estimate.matching import MatchingObjective
 from goodstein.estimate.score_matching import _weights
-from goodstein.models.frameworks import Jax
+from goodstein.numerics.frameworks import Jax
 
 FAMILY = gs.families
 RNG = np.random.default_rng(20_260_716)

@@ -20,7 +20,7 @@ from shapely import MultiPolygon, box
 
 import goodstein as gs
 from cases import double_precision
-from goodstein.problem import Problem
+from goodstein.problems.problem import Problem
 
 # --- the general operator, by definition ------------------------------------------------------
 

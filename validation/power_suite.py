@@ -12,11 +12,11 @@ from scenario import Alternative, PValue, Scenario
 from suite import Case, cases
 
 import goodstein as gs
-from goodstein.comparisons import m3d
-from goodstein.comparisons._draws import compose_sampled
 from goodstein.nulls.base import Calibration
-from goodstein.pairwise import kernel_points
-from goodstein.problem import draw
+from goodstein.problems.problem import draw
+from goodstein.stein.pairwise import kernel_points
+from goodstein.tests_of_fit import m3d
+from goodstein.tests_of_fit.draws import compose_sampled
 
 TRIALS = 500
 SIMULATED = 999

@@ -10,7 +10,7 @@ from scipy.special import expit
 from size_row import SIZES, Row
 
 import goodstein as gs
-from goodstein.models.pairs import Pairs
+from goodstein.conditional.data import Pairs
 
 GROUP = "Models of y given x"
 

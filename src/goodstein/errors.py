@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodstein._typing import BoolArray
+from goodstein.types import BoolArray
 
 
 class InputError(ValueError):

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.domains.box import Box
@@ -25,6 +24,7 @@ from goodstein.domains.simplex import Simplex
 from goodstein.errors import NumericalScoreWarning, ScoreError
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
+from goodstein.types import Array
 
 FIRST, LAST = 1e-4, 1e-10
 """Steps from a face, as shares of the way that can be gone: the first, and the smallest ever tried."""
@@ -197,7 +197,7 @@ def _advice(
     model: Model, domain: Domain, operator: Operator, interior: Array | None, rng: np.random.Generator
 ) -> str:
     """Which operators would be valid here, tried out before they are recommended."""
-    from goodstein.domains import ProductOfParts
+    from goodstein.auxiliary.functions import ProductOfParts
     from goodstein.operators import LogRatio, Mirrored, Standardised
 
     candidates: list[Operator] = [Standardised()]

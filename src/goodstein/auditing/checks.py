@@ -6,14 +6,14 @@ import warnings
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.auditing.report import Check, Status
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
 from goodstein.kernels import IMQ
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, fitted_operator, tangent
-from goodstein.problem import draw
+from goodstein.problems.problem import draw
+from goodstein.types import Array
 
 RADII = np.array([1e3, 1e4])
 """Distances, in units of the data's spread, at which a density is taken to show its tail."""

@@ -6,10 +6,9 @@ import warnings
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.auditing.boundary import FIRST, exponents
 from goodstein.auditing.report import Check, Status
-from goodstein.domains.auxiliary import Auxiliary
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.domains.base import Domain, Face
 from goodstein.domains.box import Box
 from goodstein.domains.chart import Chart
@@ -17,6 +16,7 @@ from goodstein.domains.circle import TURN, Torus
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
 from goodstein.models.model import Model
+from goodstein.types import Array
 
 POINTS = 10
 """Points at which score and log density are compared."""

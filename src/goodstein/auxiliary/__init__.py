@@ -1,11 +1,8 @@
-"""Choosing the auxiliary function g: from a training part of the data, and what to look at before.
+"""Auxiliary functions g of the standardised operator: ready-made, your own, and learnt from training data.
 
-Everything here is found on training data and refuses to be evaluated on them.
+What is learnt here is found on training data and refuses to be evaluated on them.
 """
 
-from goodstein.auxiliary.diagnose import diagnose_auxiliary
-from goodstein.auxiliary.learnt import LearntAuxiliary, learn
-from goodstein.auxiliary.ratio import density_ratio
-from goodstein.auxiliary.report import AuxiliaryReport
+from goodstein.lazy import attach
 
-__all__ = ["AuxiliaryReport", "LearntAuxiliary", "density_ratio", "diagnose_auxiliary", "learn"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

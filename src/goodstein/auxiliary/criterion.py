@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.form import BlockForm
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.stein.forms import BlockForm
+from goodstein.types import Array
 
 TINY = 1e-4
 """What is added to σ, in units of the root mean square of h."""

@@ -10,32 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
 from goodstein.auditing.boundary import Exponents, exponents
+from goodstein.auxiliary.base import Auxiliary, BoundaryDistance, Unit
 from goodstein.auxiliary.criterion import Criterion, power_criterion
+from goodstein.auxiliary.functions import BallPower, GeometricMean, ProductOfParts
 from goodstein.auxiliary.report import AuxiliaryReport, Diagnosis
-from goodstein.compose import as_generator, compose
-from goodstein.domains import (
-    Auxiliary,
-    Ball,
-    BallPower,
-    BoundaryDistance,
-    Box,
-    GeometricMean,
-    Polygon,
-    Polytope,
-    ProductOfParts,
-    Simplex,
-    Unit,
-)
+from goodstein.domains import Ball, Box, Polygon, Polytope, Simplex
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
 from goodstein.kernels.base import Kernel
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
-from goodstein.problem import Problem
-from goodstein.tables import readable
-from goodstein.testing import draw_seeds, quick_audit
+from goodstein.pipeline.compose import as_generator, compose
+from goodstein.pipeline.run import draw_seeds, quick_audit
+from goodstein.problems.problem import Problem
+from goodstein.text import readable
+from goodstein.types import RNG, Array, ArrayLike
 
 
 def diagnose_auxiliary(

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
+from goodstein.auxiliary.base import Auxiliary, Unit
 from goodstein.auxiliary.criterion import TINY, Criterion, from_row_sums
 from goodstein.auxiliary.tilted import Tilted, boundary_of, positive, spread_of, training_problem
 from goodstein.auxiliary.training import TrainingRows
-from goodstein.compose import as_generator
-from goodstein.domains.auxiliary import Auxiliary, Unit
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
 from goodstein.kernels import IMQ
 from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.base import Kernel
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
+from goodstein.pipeline.compose import as_generator
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03)
 """Penalties that are tried, the strongest first."""

@@ -8,19 +8,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.auxiliary.tilted import Tilted, boundary_of, listed, positive, spread_of, training_problem
 from goodstein.auxiliary.training import TrainingRows
-from goodstein.compose import as_generator
-from goodstein.domains.auxiliary import Auxiliary
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
-from goodstein.problem import Problem, draw
+from goodstein.pipeline.compose import as_generator
+from goodstein.problems.problem import Problem, draw
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)
 """Widths of the basis functions that are tried, in median distances."""

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from goodstein._typing import Array
 from goodstein.auditing.boundary import Exponents
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.auxiliary.criterion import Criterion
-from goodstein.domains.auxiliary import Auxiliary
-from goodstein.result import plain
-from goodstein.tables import as_html, as_text
+from goodstein.results.result import plain
+from goodstein.text import as_html, as_text
+from goodstein.types import Array
 
 COORDINATES = 6
 """Coordinates whose means are printed; :meth:`AuxiliaryReport.to_dict` has them all."""

@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from goodstein._typing import Array
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.auxiliary.training import TrainingRows
-from goodstein.compose import compose
-from goodstein.domains.auxiliary import Auxiliary
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
-from goodstein.problem import Problem
+from goodstein.pipeline.compose import compose
+from goodstein.problems.problem import Problem
+from goodstein.types import Array
 
 LEAST = 10
 """Training rows below which nothing can be learnt."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError, describe_rows
+from goodstein.types import Array
 
 CHANCE = 1e-6
 """Coincidences that independent data would show with less than this probability are none."""

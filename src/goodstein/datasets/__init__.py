@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._typing import Array
+from goodstein.types import Array
 
 if TYPE_CHECKING:
     from goodstein.datasets.crime import Locations, crime_locations

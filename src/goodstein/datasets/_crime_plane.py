@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.domains._polygon_input import GEOGRAPHIC, _geometries, _system_name, import_shapely
 from goodstein.domains.polygon import Polygon
+from goodstein.domains.polygon_input import GEOGRAPHIC, _geometries, _system_name, import_shapely
 from goodstein.errors import DomainError
+from goodstein.types import Array
 
 LONGEST_EDGE = 0.01  # degrees, about a kilometre
 

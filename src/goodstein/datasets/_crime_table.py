@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
+from goodstein.types import Array
 
 # What a column may be called, once letters are small and spaces and underscores are gone; in order of
 # preference.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import RNG, Array
-from goodstein.compose import as_generator
 from goodstein.datasets._crime_plane import choose_plane, import_pyproj, largest_part, read_region
 from goodstein.datasets._crime_table import read_rows
 from goodstein.domains.polygon import Polygon
 from goodstein.errors import InputError, SamplingError
+from goodstein.pipeline.compose import as_generator
+from goodstein.types import RNG, Array
 
 MOST_REDRAWS = 10_000
 NUMBER = (int, float, np.integer, np.floating)

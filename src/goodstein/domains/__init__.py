@@ -1,7 +1,5 @@
-"""Domains: where a model is a density, and the auxiliary functions that tame their boundaries."""
+"""Domains: where a model is a density."""
 
-from goodstein.domains.auxiliaries import BallPower, BoxProduct, GeometricMean, ProductOfParts
-from goodstein.domains.auxiliary import Auxiliary, BoundaryDistance, Unit
 from goodstein.domains.ball import Ball
 from goodstein.domains.base import Domain, Face
 from goodstein.domains.box import Box, Orthant
@@ -15,25 +13,18 @@ from goodstein.domains.simplex import Simplex
 from goodstein.domains.sphere import Sphere
 
 __all__ = [
-    "Auxiliary",
     "Ball",
-    "BallPower",
-    "BoundaryDistance",
     "Box",
-    "BoxProduct",
     "Chart",
     "Circle",
     "Domain",
     "Euclidean",
     "Face",
-    "GeometricMean",
     "Lattice",
     "Orthant",
     "Polygon",
     "Polytope",
-    "ProductOfParts",
     "Simplex",
     "Sphere",
     "Torus",
-    "Unit",
 ]

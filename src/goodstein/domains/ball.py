@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_dimension, as_floats, nested_tuple
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError
+from goodstein.frozen import Frozen, as_dimension, as_floats, nested_tuple
+from goodstein.types import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_ON_SPHERE = 8
 
@@ -112,7 +112,7 @@ class Ball(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """:class:`~goodstein.domains.BallPower` with p = 2, which is smooth everywhere."""
-        from goodstein.domains.auxiliaries import BallPower
+        from goodstein.auxiliary.functions import BallPower
 
         return BallPower()
 

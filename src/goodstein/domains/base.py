@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._typing import Array, BoolArray
 from goodstein.errors import DomainError, describe_rows
+from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Domain(ABC):
         """
         if not self.has_boundary:
             return np.zeros((len(x), self.dim))
-        from goodstein.differentiate import gradient
+        from goodstein.numerics.differentiate import gradient
 
         return gradient(
             self.boundary_distance,

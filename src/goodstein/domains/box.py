@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_dimension, as_floats, nested_tuple
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError
+from goodstein.frozen import Frozen, as_dimension, as_floats, nested_tuple
+from goodstein.types import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_FACE = 4
 
@@ -125,7 +125,7 @@ class Box(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """:class:`~goodstein.domains.BoxProduct`: each g_i vanishes on the two sides of its coordinate."""
-        from goodstein.domains.auxiliaries import BoxProduct
+        from goodstein.auxiliary.functions import BoxProduct
 
         return BoxProduct()
 

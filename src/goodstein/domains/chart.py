@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_dimension
-from goodstein._typing import Array, BoolArray
-from goodstein.domains._chart_functions import Function, automatic_derivative, require_metric, values_at
 from goodstein.domains.base import Domain, Face
 from goodstein.domains.box import Box
+from goodstein.domains.chart_functions import Function, automatic_derivative, require_metric, values_at
 from goodstein.domains.euclidean import Euclidean
 from goodstein.errors import DomainError, InputError
+from goodstein.frozen import Frozen, as_dimension
+from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
     from goodstein.operators.base import Operator
 
 
@@ -334,7 +334,7 @@ class Chart(Frozen, Domain):
         return np.repeat(np.eye(self._dim), counts, axis=0)
 
     def _gradient(self, function: Callable[[Array], Array], x: Array, what: str) -> Array:
-        from goodstein.differentiate import gradient
+        from goodstein.numerics.differentiate import gradient
 
         remedies = {"metric": "metric_gradient", "embedding": "jacobian"}
         remedy = f"pass Chart({remedies[what]}=...)" if what in remedies else "check it"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_dimension
-from goodstein._typing import Array, BoolArray
 from goodstein.domains.base import Domain
+from goodstein.frozen import Frozen, as_dimension
+from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
     from goodstein.operators.base import Operator
 
 TURN = 2.0 * np.pi
@@ -99,7 +99,7 @@ class Torus(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """g = 1, since there is no boundary at which it would have to vanish."""
-        from goodstein.domains.auxiliary import Unit
+        from goodstein.auxiliary.base import Unit
 
         return Unit()
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_dimension
-from goodstein._typing import Array, BoolArray
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError
+from goodstein.frozen import Frozen, as_dimension
+from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 
 class Euclidean(Frozen, Domain):
@@ -65,7 +65,7 @@ class Euclidean(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """g = 1, since there is no boundary at which it would have to vanish."""
-        from goodstein.domains.auxiliary import Unit
+        from goodstein.auxiliary.base import Unit
 
         return Unit()
 

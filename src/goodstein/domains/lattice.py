@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._frozen import Frozen, as_dimension, as_floats
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, describe_rows
+from goodstein.frozen import Frozen, as_dimension, as_floats
+from goodstein.types import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
     from goodstein.operators.difference import Difference

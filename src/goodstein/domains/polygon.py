@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen
-from goodstein._typing import Array, ArrayLike, BoolArray
-from goodstein.domains._polygon_input import as_polygon, import_shapely
 from goodstein.domains.base import Domain, Face
+from goodstein.domains.polygon_input import as_polygon, import_shapely
+from goodstein.frozen import Frozen
+from goodstein.types import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_RING = 16
 
@@ -165,7 +165,7 @@ class Polygon(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """:class:`~goodstein.domains.BoundaryDistance`."""
-        from goodstein.domains.auxiliary import BoundaryDistance
+        from goodstein.auxiliary.base import BoundaryDistance
 
         return BoundaryDistance()
 
@@ -203,7 +203,7 @@ class Polygon(Frozen, Domain):
         """Draw ``n`` points uniformly, from triangles chosen by their area."""
         shapely = import_shapely()
         if not hasattr(shapely, "constrained_delaunay_triangles"):  # shapely < 2.1
-            from goodstein.domains._rejection import sample_in_box
+            from goodstein.domains.rejection import sample_in_box
 
             bounds = np.array(self.geometry.bounds)
             return sample_in_box(self, bounds[:2], bounds[2:], n, rng)

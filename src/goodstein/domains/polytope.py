@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_floats, nested_tuple
-from goodstein._typing import Array, ArrayLike, BoolArray
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError
+from goodstein.frozen import Frozen, as_floats, nested_tuple
+from goodstein.types import Array, ArrayLike, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_FACE = 4
 
@@ -138,7 +138,7 @@ class Polytope(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """:class:`~goodstein.domains.BoundaryDistance`."""
-        from goodstein.domains.auxiliary import BoundaryDistance
+        from goodstein.auxiliary.base import BoundaryDistance
 
         return BoundaryDistance()
 
@@ -242,7 +242,7 @@ class Polytope(Frozen, Domain):
         """Draw ``n`` points uniformly, by rejection from the bounding box."""
         if not self.bounded:
             raise DomainError(f"{self!r} is unbounded, so there is no uniform distribution on it.")
-        from goodstein.domains._rejection import sample_in_box
+        from goodstein.domains.rejection import sample_in_box
 
         lower, upper = self._bounds
         return sample_in_box(self, lower, upper, n, rng)

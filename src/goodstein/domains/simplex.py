@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._frozen import Frozen, as_dimension
-from goodstein._typing import Array, BoolArray
 from goodstein.domains.base import Domain, Face
 from goodstein.errors import DomainError, describe_rows
+from goodstein.frozen import Frozen, as_dimension
+from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
-    from goodstein.domains.auxiliary import Auxiliary
+    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_FACE = 4
 
@@ -153,7 +153,7 @@ class Simplex(Frozen, Domain):
 
     def default_auxiliary(self) -> Auxiliary:
         """:class:`~goodstein.domains.ProductOfParts`: vanishes on every face, finite at zeros."""
-        from goodstein.domains.auxiliaries import ProductOfParts
+        from goodstein.auxiliary.functions import ProductOfParts
 
         return ProductOfParts()
 

@@ -28,7 +28,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
 from goodstein.engine.executors import Workers, run
 from goodstein.engine.signs import (
     CHUNK,
@@ -39,7 +38,8 @@ from goodstein.engine.signs import (
     permutation,
 )
 from goodstein.engine.workspace import scratch
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.types import Array
 
 WIDTH = 2048
 """Columns of a strip that are held at a time."""

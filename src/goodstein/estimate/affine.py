@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.estimate.base import Scores
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

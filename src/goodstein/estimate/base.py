@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from goodstein._typing import Array, BoolArray
-from goodstein._validation import as_data
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import DomainError, InputError
+from goodstein.types import Array, BoolArray
+from goodstein.validation import as_data
 
 AT_BOUND = 1e-6
 """A coordinate counts as at its bound within this share of the distance between both, or of one unit."""

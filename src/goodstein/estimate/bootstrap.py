@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.estimate.minimise import Objective, minimise
-from goodstein.tables import as_html, as_text
+from goodstein.text import as_html, as_text
+from goodstein.types import Array
 
 MOST_LINES = 24
 """Parameters in a printed table."""

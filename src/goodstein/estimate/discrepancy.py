@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.estimate.affine import AffineScores
 from goodstein.estimate.base import Scores
 from goodstein.estimate.gram import Gram
 from goodstein.estimate.minimise import hessian_by_differences, solve_normal_equations
-from goodstein.features import SteinFeatures
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 MOST_NUMBERS = 1 << 23
 """Size of the largest array; parameters are taken in parts where one for all of them would be larger."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError, ScoreError, describe_rows
-from goodstein.estimate._functions import FIRST, SECOND, Lines
 from goodstein.estimate.affine import AffineScores
 from goodstein.estimate.base import Sample, as_names
-from goodstein.models.frameworks import Jax, framework_of
+from goodstein.estimate.functions import FIRST, SECOND, Lines
+from goodstein.numerics.frameworks import Jax, framework_of
+from goodstein.types import Array
 
 Function = Callable[[Any], Any]
 

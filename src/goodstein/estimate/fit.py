@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodstein._typing import RNG, Array
-from goodstein._validation import check_count
-from goodstein.compose import as_generator
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.errors import InputError
 from goodstein.estimate.base import Sample
 from goodstein.estimate.bootstrap import Bootstrap, Resampled, shortened
 from goodstein.estimate.minimise import Minimum, Objective, minimise
 from goodstein.nulls.base import draw_seed
-from goodstein.tables import as_html, as_text, readable
+from goodstein.pipeline.compose import as_generator
+from goodstein.text import as_html, as_text, readable
+from goodstein.types import RNG, Array
+from goodstein.validation import check_count
 
 SINGULAR = 1e-12
 """Ratio of the eigenvalues of the Hessian, scaled to a unit diagonal, below which it counts as singular."""

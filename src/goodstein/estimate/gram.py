@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
+from goodstein.types import Array
 
 MOST_KEPT = 2500
 """Rows up to which both matrices are kept, 100 MB; beyond, they are made anew for every product."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.estimate.affine import AffineScores
 from goodstein.estimate.base import Evaluation, Scores
 from goodstein.estimate.minimise import hessian_by_differences, solve_normal_equations
+from goodstein.types import Array
 
 
 class MatchingObjective:

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.estimate.base import Scores
+from goodstein.types import Array
 
 FLAT = 1e-4
 """Projected gradient, of the scaled objective, below which a search that could not go on has arrived."""

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from goodstein._validation import check_count
 from goodstein.errors import InputError
 from goodstein.estimate.base import Sample, Scores, require_full
 from goodstein.estimate.mixture_scores import MixtureScores
-from goodstein.families._checks import as_positive, require_spread
+from goodstein.families.checks import as_positive, require_spread
+from goodstein.validation import check_count
 
 Covariance = Literal["spherical", "diagonal", "full"]
 KINDS = ("spherical", "diagonal", "full")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._typing import Array, BoolArray
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
-from goodstein.estimate._components import ComponentGradients, DiagonalComponents, FullComponents
 from goodstein.estimate.base import Sample, Scores
+from goodstein.estimate.components import ComponentGradients, DiagonalComponents, FullComponents
+from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
     from goodstein.estimate.mixture import Mixture

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike, BoolArray
-from goodstein.differentiate import gradient
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows
-from goodstein.estimate._functions import At, ByDifferences, ByJax, Recognised
 from goodstein.estimate.base import AT_BOUND, Sample, Scores, as_names
-from goodstein.families._checks import as_parameter
+from goodstein.estimate.functions import At, ByDifferences, ByJax, Recognised
+from goodstein.families.checks import as_parameter
 from goodstein.models.callables import Kind
+from goodstein.numerics.differentiate import gradient
+from goodstein.types import Array, ArrayLike, BoolArray
 
 Function = Callable[..., Any]
 

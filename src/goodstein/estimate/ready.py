@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.domains.auxiliaries import ProductOfParts
-from goodstein.domains.auxiliary import Auxiliary
+from goodstein.auxiliary.base import Auxiliary
+from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.domains.base import Domain
 from goodstein.domains.box import Orthant
 from goodstein.domains.simplex import Simplex
@@ -19,6 +18,7 @@ from goodstein.estimate.affine import AffineScores
 from goodstein.estimate.base import Sample, require_full
 from goodstein.estimate.weights import SquaredDistance
 from goodstein.families.normal import mean_and_covariance
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import RNG, Array
-from goodstein._validation import check_count
+from goodstein.adapters.model import as_model
 from goodstein.auditing.boundary import TOLERANCE, Exponents, exponents
-from goodstein.compose import as_generator
-from goodstein.domains.auxiliary import Auxiliary, BoundaryDistance
+from goodstein.auxiliary.base import Auxiliary, BoundaryDistance
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, ScoreError, describe_rows
 from goodstein.estimate.base import Sample, Scores, as_family, as_sample, require_rows
@@ -19,10 +17,12 @@ from goodstein.estimate.fit import Fit, search
 from goodstein.estimate.matching import MatchingObjective
 from goodstein.estimate.minimise import minimise
 from goodstein.estimate.weights import SquaredDistance
-from goodstein.models import as_model
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
+from goodstein.pipeline.compose import as_generator
+from goodstein.types import RNG, Array
+from goodstein.validation import check_count
 
 POLE = 0.01
 """Exponent of the density at a face from which its score has a pole there; less is rounding."""

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import RNG, Array
-from goodstein._validation import check_count
+from goodstein.adapters.model import as_model
 from goodstein.auditing.boundary import check_boundary, exponents
-from goodstein.compose import as_generator, check_parts, choose_kernel, placed, seeded
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.estimate.base import Sample, as_family, as_sample, require_rows
 from goodstein.estimate.discrepancy import DiscrepancyObjective
 from goodstein.estimate.fit import Fit, search
-from goodstein.features import SteinFeatures
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.whitened import Whitened
-from goodstein.models import as_model
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, fitted_operator
+from goodstein.pipeline.compose import as_generator, check_parts, choose_kernel, placed, seeded
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import RNG, Array
+from goodstein.validation import check_count
 
 PROBE = 2.0**200
 """Size of the scores by which an operator's slopes are found; a power of two, so that nothing is rounded."""

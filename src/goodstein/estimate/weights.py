@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.domains.auxiliary import Auxiliary
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_positive
+from goodstein.families.base import Family
+from goodstein.families.checks import as_positive
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 if TYPE_CHECKING:
     from goodstein.models.latent import LatentModel

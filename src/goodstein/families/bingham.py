@@ -7,13 +7,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_parameter
-from goodstein.families._directions import as_directions
+from goodstein.families.base import Family
+from goodstein.families.checks import as_parameter
+from goodstein.families.directions import as_directions
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class Bingham(Family):

@@ -7,13 +7,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Simplex
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_compositions, as_vector, require_positive
-from goodstein.families._loggamma import log_gamma_variates
+from goodstein.families.base import Family
+from goodstein.families.checks import as_compositions, as_vector, require_positive
+from goodstein.families.loggamma import log_gamma_variates
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 MOST_STEPS = 200
 

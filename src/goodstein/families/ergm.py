@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_parameter
+from goodstein.families.base import Family
+from goodstein.families.checks import as_parameter
 from goodstein.graphs.data import FEWEST, all_pairs, as_graph
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 STATISTICS = ("edges", "two_stars", "triangles")
 

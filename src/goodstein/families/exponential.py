@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
-from goodstein.families._checks import as_positive
-from goodstein.families._survival import HALF_LINE, Lifetimes, durations_and_events
+from goodstein.families.checks import as_positive
+from goodstein.families.durations import HALF_LINE, Lifetimes, durations_and_events
+from goodstein.types import Array
 
 
 class Exponential(Lifetimes):

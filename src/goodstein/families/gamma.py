@@ -7,11 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array, BoolArray
 from goodstein.errors import InputError
-from goodstein.families._checks import as_positive
-from goodstein.families._loggamma import log_gamma_variates
-from goodstein.families._survival import (
+from goodstein.families.checks import as_positive
+from goodstein.families.durations import (
     HALF_LINE,
     Lifetimes,
     divided,
@@ -20,6 +18,8 @@ from goodstein.families._survival import (
     require_shape,
     times_log,
 )
+from goodstein.families.loggamma import log_gamma_variates
+from goodstein.types import Array, BoolArray
 
 SMALLEST_TAIL = 1e-250
 MOST_TERMS = 100_000

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
-from goodstein.families._checks import as_parameter, as_positive
-from goodstein.families._survival import (
+from goodstein.families.checks import as_parameter, as_positive
+from goodstein.families.durations import (
     HALF_LINE,
     Lifetimes,
     durations_and_events,
     increasing_root,
     require_shape,
 )
+from goodstein.types import Array
 
 SERIES_BELOW = 0.5
 SERIES = np.array([(j + 1) / math.factorial(j + 2) for j in range(14)])

@@ -6,12 +6,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families._checks import as_vector
-from goodstein.families._discrete import (
+from goodstein.families.checks import as_vector
+from goodstein.families.discrete import (
     FIT_STATES,
     LatticeFamily,
     as_couplings,
@@ -20,6 +19,7 @@ from goodstein.families._discrete import (
     maximum_likelihood,
     no_estimate,
 )
+from goodstein.types import Array, ArrayLike
 
 SPINS = (-1.0, 1.0)
 LARGEST = 8.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
 from goodstein.families.mixture import GaussianMixture, _log_sum_exp
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

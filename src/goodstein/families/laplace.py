@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Euclidean
-from goodstein.families._base import Family
-from goodstein.families._checks import as_sample, as_vectors, require_positive, require_spread
+from goodstein.families.base import Family
+from goodstein.families.checks import as_sample, as_vectors, require_positive, require_spread
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class Laplace(Family):

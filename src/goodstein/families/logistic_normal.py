@@ -7,12 +7,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Simplex
-from goodstein.families._base import Family
-from goodstein.families._checks import as_compositions
+from goodstein.families.base import Family
+from goodstein.families.checks import as_compositions
 from goodstein.families.normal import Normal, mean_and_covariance
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class LogisticNormal(Family):

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.families._checks import as_positive
-from goodstein.families._survival import (
+from goodstein.families.checks import as_positive
+from goodstein.families.durations import (
     HALF_LINE,
     Lifetimes,
     divided,
@@ -18,6 +17,7 @@ from goodstein.families._survival import (
     require_shape,
     times_log,
 )
+from goodstein.types import Array
 
 
 class LogLogistic(Lifetimes):

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike
 from goodstein.errors import InputError
-from goodstein.families._checks import as_parameter, as_positive
-from goodstein.families._survival import (
+from goodstein.families.checks import as_parameter, as_positive
+from goodstein.families.durations import (
     HALF_LINE,
     Lifetimes,
     after_zero,
@@ -18,6 +17,7 @@ from goodstein.families._survival import (
     maximise,
     require_shape,
 )
+from goodstein.types import Array, ArrayLike
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_parameter, as_sample, as_vector, require_positive, require_spread
-from goodstein.families._scatter import Scatter
+from goodstein.families.base import Family
+from goodstein.families.checks import as_parameter, as_sample, as_vector, require_positive, require_spread
 from goodstein.families.normal import log_normal
+from goodstein.families.scatter import Scatter
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 if TYPE_CHECKING:
     from goodstein.models.latent import LatentModel

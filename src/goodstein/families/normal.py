@@ -7,12 +7,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Euclidean
-from goodstein.families._base import Family
-from goodstein.families._checks import as_sample, require_spread
-from goodstein.families._scatter import Scatter, location_and_scatter
+from goodstein.families.base import Family
+from goodstein.families.checks import as_sample, require_spread
+from goodstein.families.scatter import Scatter, location_and_scatter
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 LOG_2PI = math.log(2 * math.pi)
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array, ArrayLike
 from goodstein.errors import InputError, ScoreError
-from goodstein.families._checks import as_vector, require_positive
-from goodstein.families._survival import HALF_LINE, Lifetimes, durations_and_events
+from goodstein.families.checks import as_vector, require_positive
+from goodstein.families.durations import HALF_LINE, Lifetimes, durations_and_events
+from goodstein.types import Array, ArrayLike
 
 
 class PiecewiseExponential(Lifetimes):

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein._frozen import Frozen
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Domain
 from goodstein.errors import InputError, SamplingError
-from goodstein.families._checks import as_domain, as_points, as_positive
+from goodstein.families.checks import as_domain, as_points, as_positive
+from goodstein.frozen import Frozen
 from goodstein.patterns.data import as_patterns
 from goodstein.patterns.quadrature import quadrature
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 FINE = 4096
 """Nodes of the integral and of the search for the largest intensity."""

@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families._checks import as_parameter
-from goodstein.families._discrete import (
+from goodstein.families.checks import as_parameter
+from goodstein.families.discrete import (
     FIT_STATES,
     LatticeFamily,
     as_couplings,
@@ -19,6 +18,7 @@ from goodstein.families._discrete import (
     as_states,
     maximum_likelihood,
 )
+from goodstein.types import Array, ArrayLike
 
 
 class Potts(LatticeFamily):

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families._checks import as_parameter, as_vector
-from goodstein.families._discrete import EXACT_STATES, SWEEPS, LatticeFamily
+from goodstein.families.checks import as_parameter, as_vector
+from goodstein.families.discrete import EXACT_STATES, SWEEPS, LatticeFamily
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class BernoulliRBM(LatticeFamily):

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Domain
 from goodstein.errors import InputError, SamplingError
-from goodstein.families._checks import as_domain, as_points, as_positive
+from goodstein.families.checks import as_domain, as_points, as_positive
+from goodstein.frozen import Frozen
 from goodstein.patterns.quadrature import quadrature
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 MOST_POINTS = 10_000
 """Points of the dominating process after which coupling from the past gives up."""

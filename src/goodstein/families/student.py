@@ -7,15 +7,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_positive, as_sample
-from goodstein.families._loggamma import log_gamma_variates
-from goodstein.families._scatter import Scatter, location_and_scatter
+from goodstein.families.base import Family
+from goodstein.families.checks import as_positive, as_sample
+from goodstein.families.loggamma import log_gamma_variates
 from goodstein.families.normal import mean_and_covariance
+from goodstein.families.scatter import Scatter, location_and_scatter
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 DF_RANGE = (0.2, 1000.0)
 MOST_STEPS = 5000

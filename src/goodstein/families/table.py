@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import Array, ArrayLike
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families._checks import as_parameter
-from goodstein.families._discrete import EXACT_STATES, LatticeFamily, as_states
+from goodstein.families.checks import as_parameter
+from goodstein.families.discrete import EXACT_STATES, LatticeFamily, as_states
+from goodstein.types import Array, ArrayLike
 
 
 class CategoricalTable(LatticeFamily):

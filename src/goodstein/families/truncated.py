@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike, BoolArray
-from goodstein._validation import check_count
+from goodstein.adapters.model import as_model
 from goodstein.domains import Chart, Domain
 from goodstein.errors import DomainError, InputError, SamplingError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_domain
-from goodstein.models import Model, as_model
+from goodstein.families.base import Family
+from goodstein.families.checks import as_domain
+from goodstein.models import Model
+from goodstein.types import RNG, Array, ArrayLike, BoolArray
+from goodstein.validation import check_count
 
 LARGEST_BATCH = 2_000_000  # numbers drawn at once, 16 MB
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains import Domain
 from goodstein.errors import DomainError
-from goodstein.families._base import Family
-from goodstein.families._checks import as_domain
+from goodstein.families.base import Family
+from goodstein.families.checks import as_domain
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class Uniform(Family):

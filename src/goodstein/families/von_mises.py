@@ -7,14 +7,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains.circle import Circle
 from goodstein.errors import InputError
-from goodstein.families._base import Family
-from goodstein.families._bessel import concentration, log_bessel
-from goodstein.families._checks import as_parameter, as_sample
-from goodstein.families._directions import as_nonnegative
+from goodstein.families.base import Family
+from goodstein.families.bessel import concentration, log_bessel
+from goodstein.families.checks import as_parameter, as_sample
+from goodstein.families.directions import as_nonnegative
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class VonMises(Family):

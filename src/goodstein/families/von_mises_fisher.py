@@ -7,13 +7,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from goodstein._frozen import as_dimension
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains.sphere import Sphere
-from goodstein.families._base import Family
-from goodstein.families._bessel import concentration, log_bessel
-from goodstein.families._directions import as_direction, as_directions, as_nonnegative
+from goodstein.families.base import Family
+from goodstein.families.bessel import concentration, log_bessel
+from goodstein.families.directions import as_direction, as_directions, as_nonnegative
+from goodstein.frozen import as_dimension
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 
 class VonMisesFisher(Family):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
-from goodstein._validation import as_array
 from goodstein.errors import InputError
+from goodstein.types import Array
+from goodstein.validation import as_array
 
 FEWEST = 3
 """Nodes that a graph needs, for a star or a triangle to exist."""

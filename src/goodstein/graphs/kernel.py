@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.errors import InputError
-from goodstein.form import BlockForm
+from goodstein.stein.forms import BlockForm
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 Labels = npt.NDArray[np.uint64]
 Pairs = npt.NDArray[np.intp]
@@ -47,7 +47,7 @@ class WeisfeilerLehman:
 
     A kernel of your own needs methods ``fitted(graph)``, which returns it with everything fixed that it
     takes from the graph, and
-    ``form(adjacency, pairs, weights)`` that returns a :class:`goodstein.form.BlockForm` of the matrix
+    ``form(adjacency, pairs, weights)`` that returns a :class:`goodstein.stein.forms.BlockForm` of the matrix
     w_s w_t ⟨k(xˢ, ·) − k(x, ·), k(xᵗ, ·) − k(x, ·)⟩, where xˢ is x with pair s flipped.
 
     References

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
-from goodstein.form import BlockForm
 from goodstein.graphs.data import Graph, all_pairs
+from goodstein.stein.forms import BlockForm
+from goodstein.types import Array
 
 SUBGRAPHS = {"edges": 1, "two_stars": 2, "triangles": 3, "three_stars": 3, "four_cycles": 4}
 """Subgraphs that are counted, with their numbers of edges."""

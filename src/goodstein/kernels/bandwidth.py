@@ -8,9 +8,9 @@ from numbers import Real
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import BandwidthError, InputError
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.types import Array
 
 MAX_POINTS = 1000
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
-from goodstein._typing import Array, Single
 from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
+from goodstein.types import Array, Single
 
 if TYPE_CHECKING:
     from goodstein.kernels.sum import Sum
@@ -23,7 +23,7 @@ class Tile(Protocol):
     """The parts of one tile of the Stein matrix that do not depend on the kernel.
 
     The tile is H = φ∘P + φ′∘Q + φ″∘R, where φ and its derivatives act on the squared
-    distances ρ. See :mod:`goodstein.form`.
+    distances ρ. See :mod:`goodstein.stein.forms`.
     """
 
     @property

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._frozen import Frozen
-from goodstein._typing import Array, ArrayLike
 from goodstein.errors import InputError
+from goodstein.frozen import Frozen
 from goodstein.kernels.hamming import not_differentiable
+from goodstein.types import Array, ArrayLike
 
 ROUNDING = 1e-10
 """How far below zero an eigenvalue may come out, as a share of the largest."""

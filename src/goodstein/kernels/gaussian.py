@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array, Single
 from goodstein.kernels.base import Parts, RadialKernel, Tile
+from goodstein.types import Array, Single
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

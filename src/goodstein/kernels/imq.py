@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array, Single
 from goodstein.errors import InputError
 from goodstein.kernels.base import Parts, RadialKernel, Tile
+from goodstein.types import Array, Single
 
 
 def _power_profiles(rho: Array, exponent: float, scale: float, order: int) -> list[Array]:

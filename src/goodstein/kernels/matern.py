@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.kernels.base import RadialKernel
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

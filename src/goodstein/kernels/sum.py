@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel, Tile, generic_tile
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

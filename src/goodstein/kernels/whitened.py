@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.imq import IMQ
+from goodstein.types import Array
 
 
 @dataclass(frozen=True, eq=False)

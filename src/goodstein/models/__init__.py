@@ -1,8 +1,5 @@
-"""Models: whatever the user brought, as a score."""
+"""Models: a score, and what else is known of a density."""
 
-from __future__ import annotations
-
-from goodstein.models.adapters import as_model
 from goodstein.models.model import Model
 
-__all__ = ["Model", "as_model"]
+__all__ = ["Model"]

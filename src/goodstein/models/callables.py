@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
-from goodstein.models.frameworks import Framework, Function, NumPy, Torch, framework_of, frameworks, loaded
+from goodstein.numerics.frameworks import Framework, Function, NumPy, Torch, framework_of, frameworks, loaded
+from goodstein.types import Array
 
 
 class Kind(Enum):

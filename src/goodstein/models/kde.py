@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from goodstein._typing import RNG, Array
 from goodstein.domains import Euclidean
+from goodstein.types import RNG, Array
 
 BLOCK_ELEMENTS = 1 << 20
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import RNG, Array, ArrayLike
-from goodstein._validation import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
+from goodstein.models.averages import ROWS, evaluate, truncated
 from goodstein.models.model import Model, title
-from goodstein.models.paired import ROWS, evaluate, truncated
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 if TYPE_CHECKING:
     from goodstein.operators.latent import Latent

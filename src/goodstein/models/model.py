@@ -9,12 +9,12 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from goodstein._typing import RNG, Array, ArrayLike, BoolArray
-from goodstein.differentiate import gradient
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
 from goodstein.models.callables import Batched, Convention, Kind, recognise
-from goodstein.models.frameworks import NumPy
+from goodstein.numerics.differentiate import gradient
+from goodstein.numerics.frameworks import NumPy
+from goodstein.types import RNG, Array, ArrayLike, BoolArray
 
 Function: TypeAlias = Callable[..., Any]
 

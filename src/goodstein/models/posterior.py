@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array, ArrayLike
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
+from goodstein.models.averages import ROWS, evaluate, truncated
 from goodstein.models.model import Model, title
-from goodstein.models.paired import ROWS, evaluate, truncated
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.types import Array, ArrayLike
 
 
 class Posterior(Model):

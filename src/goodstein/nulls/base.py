@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.engine.executors import Workers
 from goodstein.errors import ScoreError
-from goodstein.problem import Problem
+from goodstein.problems.problem import Problem
+from goodstein.types import Array
 
 
 def rounding(draws: Array) -> float:

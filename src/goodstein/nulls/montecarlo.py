@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
-from goodstein.collection import Collection
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import BandwidthError, InputError, ScoreError
 from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
-from goodstein.problem import Problem
+from goodstein.problems.collection import Collection
+from goodstein.problems.problem import Problem
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
-from goodstein.collection import Collection
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import CalibrationWarning, InputError
 from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
 from goodstein.nulls.montecarlo import require_sampler
-from goodstein.problem import Problem
+from goodstein.problems.collection import Collection
+from goodstein.problems.problem import Problem
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 Asked = TypeVar("Asked", Problem, Collection)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._validation import check_count
 from goodstein.engine.executors import Workers
 from goodstein.nulls.base import Calibration
-from goodstein.problem import Problem
+from goodstein.problems.problem import Problem
+from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from goodstein._validation import check_count
-from goodstein.bundle import joint_statistics
-from goodstein.collection import Collection
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.errors import InputError
 from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
-from goodstein.problem import Problem
+from goodstein.problems.collection import Collection
+from goodstein.problems.problem import Problem
+from goodstein.stein.shared import joint_statistics
+from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

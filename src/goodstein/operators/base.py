@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
-from goodstein.features import Features
+from goodstein.stein.features import Features
+from goodstein.types import Array
 
 
 class Operator(Protocol):
@@ -33,7 +33,7 @@ class Operator(Protocol):
     """
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
-        """The operator at each observation; see :class:`goodstein.features.SteinFeatures`."""
+        """The operator at each observation; see :class:`goodstein.stein.features.SteinFeatures`."""
         ...
 
 

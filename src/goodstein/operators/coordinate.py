@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.domains.auxiliary import Auxiliary, Unit
+from goodstein.auxiliary.base import Auxiliary, Unit
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
 from goodstein.domains.circle import Torus
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
 from goodstein.models.model import Model
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 if TYPE_CHECKING:
     from goodstein.auditing.report import Check

@@ -8,7 +8,6 @@ from numbers import Real
 
 import numpy as np
 
-from goodstein._typing import Array, BoolArray
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.domains.lattice import Lattice
@@ -17,6 +16,7 @@ from goodstein.kernels.hamming import Hamming
 from goodstein.models.model import Model
 from goodstein.operators.difference_form import DifferenceFeatures
 from goodstein.operators.difference_ratios import log_probability, log_ratios, ratios
+from goodstein.types import Array, BoolArray
 
 PROBES = 50
 """Rows at which score and log probabilities are compared."""

@@ -20,11 +20,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.form import BlockForm
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.stein.forms import BlockForm
+from goodstein.types import Array
 
 MAX_COLUMNS = 1024
 """Columns of indicators that are held at a time."""

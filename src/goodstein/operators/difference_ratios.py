@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import ScoreError, describe_rows
 from goodstein.models.model import Model
-from goodstein.slices import cut
+from goodstein.numerics.ranges import cut
+from goodstein.types import Array
 
 MAX_NUMBERS = 1 << 20
 """Numbers in the states that are handed to a log probability function at a time."""

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
 from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
 from goodstein.operators.base import Operator, default_operator, fitted_operator
 from goodstein.operators.finite_set import plain_features
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class Dilation:
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What the operator inside needs."""
-        from goodstein.testing import conditions
+        from goodstein.pipeline.run import conditions
 
         return conditions(model, domain, self._inner(domain), data, rng)
 

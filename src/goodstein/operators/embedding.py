@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.domains.lattice import Lattice
@@ -16,10 +14,12 @@ from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError, describe_rows
 from goodstein.kernels import Gaussian, Hamming
 from goodstein.kernels.base import Kernel
+from goodstein.numerics.ranges import cut
 from goodstein.operators.finite_set import FiniteSetForm
-from goodstein.pairwise import Pairwise, kernel_points
-from goodstein.problem import draw
-from goodstein.slices import cut
+from goodstein.problems.problem import draw
+from goodstein.stein.pairwise import Pairwise, kernel_points
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 CHECKED, LARGEST = 500, 6.0
 """Draws in which the audit looks for dependence, and the correlation that it minds, in standard errors."""

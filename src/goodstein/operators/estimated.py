@@ -8,16 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
-from goodstein.features import Features
 from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, default_operator, fitted_operator
 from goodstein.operators.difference import Difference
+from goodstein.stein.features import Features
+from goodstein.types import Array
 
 
 class Estimated(ABC):
@@ -66,7 +66,7 @@ class Estimated(ABC):
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What the operator inside needs for Stein's identity."""
-        from goodstein.testing import conditions
+        from goodstein.pipeline.run import conditions
 
         probe = self.probe(model, domain)
         probe.estimated = True  # what holds exactly for a score holds for an estimate on average only

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
-from goodstein.form import BlockForm
 from goodstein.kernels import Gaussian, Matern52, Whitened
 from goodstein.kernels.base import Kernel
 from goodstein.operators.base import Operator
+from goodstein.stein.features import SteinFeatures
+from goodstein.stein.forms import BlockForm
+from goodstein.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class FiniteSet:
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What the inner operator needs."""
-        from goodstein.testing import conditions
+        from goodstein.pipeline.run import conditions
 
         return conditions(model, domain, self.inner, data, rng)
 

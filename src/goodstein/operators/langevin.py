@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.domains.base import Domain
-from goodstein.features import SteinFeatures
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

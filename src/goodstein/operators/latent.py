@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.latent import LatentModel
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
 from goodstein.operators.estimated import Estimated, check_inner
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 PROBING = 400
 """Draws, at least, with which the audit looks at the score near a boundary."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError, describe_rows
-from goodstein.features import SteinFeatures
 from goodstein.models.model import Model
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.box import Box
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
 from goodstein.models.model import Model
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows
-from goodstein.features import Features
-from goodstein.form import BlockForm, DenseForm
 from goodstein.kernels import IMQ
 from goodstein.kernels.base import Kernel
+from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, default_operator, fitted_operator
-from goodstein.slices import cut
+from goodstein.stein.features import Features
+from goodstein.stein.forms import BlockForm, DenseForm
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 DRAWS = 500
 """Draws from the model where nothing is said, at most; more cost more and tell little."""
@@ -157,7 +157,7 @@ class Regularised:
         n, inner = len(data), self._inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
-            from goodstein.problem import draw
+            from goodstein.problems.problem import draw
 
             try:
                 points = draw(model, domain, m, np.random.default_rng([self.seed, 2]))
@@ -178,7 +178,7 @@ class Regularised:
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What the operator inside needs, and whether the strength suits the reference points."""
-        from goodstein.testing import conditions
+        from goodstein.pipeline.run import conditions
 
         return [*conditions(model, domain, self._inner(domain), data, rng), self._check(model, data)]
 

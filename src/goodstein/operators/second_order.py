@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
 from goodstein.domains.circle import Torus
@@ -15,11 +14,12 @@ from goodstein.domains.sphere import Sphere
 from goodstein.errors import ScoreError, describe_rows
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
+from goodstein.types import Array
 
 if TYPE_CHECKING:
     from goodstein.auditing.report import Check
-    from goodstein.form import BlockForm
     from goodstein.kernels.base import Kernel
+    from goodstein.stein.forms import BlockForm
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class DiffusionFeatures:
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        from goodstein.operators._second_order_form import DiffusionForm
+        from goodstein.operators.second_order_form import DiffusionForm
 
         return DiffusionForm(self.points, self.drift, kernel, self.diffusion)
 
@@ -138,7 +138,7 @@ class SphereFeatures:
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        from goodstein.operators._second_order_form import SphereForm
+        from goodstein.operators.second_order_form import SphereForm
 
         return SphereForm(self.points, self.score, kernel)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goodstein._typing import Array
-from goodstein.domains.auxiliary import Auxiliary
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.features import SteinFeatures
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
+from goodstein.stein.features import SteinFeatures
+from goodstein.types import Array
 
 
 @dataclass(frozen=True)

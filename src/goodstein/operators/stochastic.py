@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
 from goodstein.models.posterior import Posterior
 from goodstein.operators.base import Operator
 from goodstein.operators.estimated import Estimated, check_inner
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

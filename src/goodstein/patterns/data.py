@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
-from goodstein._validation import as_array
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.types import Array
+from goodstein.validation import as_array
 
 
 class Patterns:

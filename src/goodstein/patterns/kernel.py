@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.gaussian import Gaussian
 from goodstein.patterns.data import Patterns
+from goodstein.types import Array
 
 DEFAULT_BANDWIDTH = Median(0.25)
 

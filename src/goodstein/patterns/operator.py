@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
-from goodstein.form import DenseForm
 from goodstein.patterns.data import Patterns
 from goodstein.patterns.kernel import ConfigurationKernel, generic_stein_matrix
 from goodstein.patterns.quadrature import quadrature
+from goodstein.stein.forms import DenseForm
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 TOLERANCE = 0.1
 """Error of the expected number of points, in standard errors of the mean count, that is pointed out."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.domains.base import Domain
 from goodstein.domains.box import Box
 from goodstein.domains.polygon import Polygon
 from goodstein.errors import DomainError
+from goodstein.types import Array
 
 FEWEST = {1: 40, 2: 144, 3: 343}
 """Nodes that a box has at least, unless the user says otherwise."""

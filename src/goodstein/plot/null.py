@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from goodstein.result import TestResult
+    from goodstein.results.result import TestResult
 
 
 def null_distribution(result: TestResult, *, ax: Axes | None = None) -> Axes:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._validation import check_count
 from goodstein.errors import InputError
 from goodstein.power.laws import Law, Sampler, is_function, law_of, name_of
 from goodstein.power.neyman_pearson import check_level, check_log_ratio
 from goodstein.power.ratio import LogRatio, Pair
 from goodstein.power.trials import Draw
+from goodstein.validation import check_count
 
 
 @dataclass(frozen=True, eq=False)

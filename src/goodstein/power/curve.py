@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
+from goodstein.types import Array
 
 WINDOW = 1.0
 """How far from the wanted power, as normal quantiles, the power at an n may be that helps to fit."""

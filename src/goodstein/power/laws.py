@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein.censored import Censored
-from goodstein.compose import restricted
+from goodstein.adapters.describe import describe, roots
+from goodstein.adapters.model import as_model
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.models import as_model
-from goodstein.models.adapters._describe import describe, roots
 from goodstein.models.model import Model, call_sampler, title
-from goodstein.models.survival import SurvivalModel, as_survival_model
+from goodstein.pipeline.compose import restricted
+from goodstein.survival.data import Censored
+from goodstein.survival.model import SurvivalModel, as_survival_model
+from goodstein.types import Array
 
 METHODS = ("sample", "rvs", "score", "logpdf", "log_prob", "log_density_gradient", "grad_log_prob", "hazard")
 """Whoever has one of these is a model; other callables are functions."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import RNG
-from goodstein._validation import check_count
-from goodstein.compose import as_generator, check_parts
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
+from goodstein.pipeline.compose import as_generator, check_parts
 from goodstein.power.laws import law_of, name_of
 from goodstein.power.ratio import LogRatio, Pair, RatioTest
+from goodstein.types import RNG
+from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

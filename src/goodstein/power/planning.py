@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein._api import ksd_test
-from goodstein._typing import RNG
-from goodstein._validation import check_count
-from goodstein.compose import as_generator
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
+from goodstein.pipeline.compose import as_generator
 from goodstein.power.cell import Cell
 from goodstein.power.curve import bracket
 from goodstein.power.laws import name_of
@@ -24,6 +21,9 @@ from goodstein.power.runner import Runner, perform
 from goodstein.power.search import CLOSE, START, Planned, PowerCurve, least, pvalues_at
 from goodstein.power.trials import Draw
 from goodstein.power.work import Test
+from goodstein.tests_of_fit.ksd import ksd_test
+from goodstein.types import RNG
+from goodstein.validation import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein._typing import ArrayLike
+from goodstein.types import ArrayLike
 
 SIZE_CONFIDENCE = 0.999
 """Sizes outside this central part of the binomial distribution are marked."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
+from goodstein.numerics.ranges import cut
 from goodstein.power.laws import Law, Points
 from goodstein.power.rates import wilson
-from goodstein.slices import cut
+from goodstein.types import Array
 
 BUDGET = 1 << 20
 """Numbers that are drawn at a time."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.power.cell import Cell
 from goodstein.power.neyman_pearson import check_level
 from goodstein.power.rates import Rate, rejections, size_mark
 from goodstein.power.ratio import RatioTest
 from goodstein.power.trials import medians
+from goodstein.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

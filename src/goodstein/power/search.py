@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.errors import InputError
 from goodstein.power.cell import Cell
 from goodstein.power.curve import bracket, crossing
@@ -19,6 +18,7 @@ from goodstein.power.ratio import Pair, RatioTest
 from goodstein.power.runner import Runner
 from goodstein.power.trials import pvalue_of
 from goodstein.power.work import CHUNK, Test
+from goodstein.types import Array
 
 START = 60
 """Trials after which a number of observations that is far off is given up."""

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
-from goodstein._validation import check_count
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
+from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell
 from goodstein.power.neyman_pearson import check_level
 from goodstein.power.ratio import RatioTest
@@ -23,7 +22,8 @@ from goodstein.power.result import PowerStudy
 from goodstein.power.runner import Runner, perform
 from goodstein.power.trials import FIRST
 from goodstein.power.work import BLOCK, CHUNK, Source, Test, Work
-from goodstein.slices import cut
+from goodstein.types import Array
+from goodstein.validation import check_count
 
 
 def power_study(

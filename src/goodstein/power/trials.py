@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodstein._typing import Array
+from goodstein.types import Array
 
 FIRST = 3
 """Trials that identify the behaviour of a test."""

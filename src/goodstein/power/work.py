@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein._typing import Array
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Law
 from goodstein.power.ratio import Pair
 from goodstein.power.trials import FIRST, Outcome, digest, drawn, fingerprint, run_trials, seed_of
+from goodstein.types import Array
 
 CHUNK = 10
 """Trials that a worker takes at a time."""

@@ -1,0 +1,136 @@
+# The public names, once: type checkers read them here, and so does `goodstein.lazy.attach`.
+
+from goodstein import (
+    auxiliary as auxiliary,
+)
+from goodstein import (
+    datasets as datasets,
+)
+from goodstein import (
+    estimate as estimate,
+)
+from goodstein import (
+    families as families,
+)
+from goodstein import (
+    graphs as graphs,
+)
+from goodstein import (
+    patterns as patterns,
+)
+from goodstein import (
+    plot as plot,
+)
+from goodstein.adapters.model import as_model as as_model
+from goodstein.auditing.report import AuditReport as AuditReport
+from goodstein.auxiliary.base import Auxiliary as Auxiliary
+from goodstein.auxiliary.base import BoundaryDistance as BoundaryDistance
+from goodstein.auxiliary.diagnose import diagnose_auxiliary as diagnose_auxiliary
+from goodstein.auxiliary.functions import (
+    BallPower as BallPower,
+)
+from goodstein.auxiliary.functions import (
+    BoxProduct as BoxProduct,
+)
+from goodstein.auxiliary.functions import (
+    GeometricMean as GeometricMean,
+)
+from goodstein.auxiliary.functions import (
+    ProductOfParts as ProductOfParts,
+)
+from goodstein.conditional.model import ConditionalModel as ConditionalModel
+from goodstein.conditional.operator import Conditional as Conditional
+from goodstein.domains.ball import Ball as Ball
+from goodstein.domains.box import Box as Box
+from goodstein.domains.box import Orthant as Orthant
+from goodstein.domains.chart import Chart as Chart
+from goodstein.domains.circle import Circle as Circle
+from goodstein.domains.circle import Torus as Torus
+from goodstein.domains.euclidean import Euclidean as Euclidean
+from goodstein.domains.lattice import Lattice as Lattice
+from goodstein.domains.polygon import Polygon as Polygon
+from goodstein.domains.polytope import Polytope as Polytope
+from goodstein.domains.simplex import Simplex as Simplex
+from goodstein.domains.sphere import Sphere as Sphere
+from goodstein.errors import (
+    CalibrationWarning as CalibrationWarning,
+)
+from goodstein.errors import (
+    DomainError as DomainError,
+)
+from goodstein.errors import (
+    InputError as InputError,
+)
+from goodstein.errors import (
+    NumericalScoreWarning as NumericalScoreWarning,
+)
+from goodstein.errors import (
+    SamplingError as SamplingError,
+)
+from goodstein.errors import (
+    ScoreError as ScoreError,
+)
+from goodstein.errors import (
+    SteinIdentityError as SteinIdentityError,
+)
+from goodstein.graphs.model import graph_ksd_test as graph_ksd_test
+from goodstein.kernels.bandwidth import Median as Median
+from goodstein.kernels.categorical import CategoricalProduct as CategoricalProduct
+from goodstein.kernels.gaussian import Gaussian as Gaussian
+from goodstein.kernels.hamming import Hamming as Hamming
+from goodstein.kernels.imq import IMQ as IMQ
+from goodstein.kernels.imq import RationalQuadratic as RationalQuadratic
+from goodstein.kernels.matern import Matern52 as Matern52
+from goodstein.kernels.whitened import Whitened as Whitened
+from goodstein.models.latent import LatentModel as LatentModel
+from goodstein.models.model import Model as Model
+from goodstein.models.posterior import Posterior as Posterior
+from goodstein.nulls.montecarlo import MonteCarlo as MonteCarlo
+from goodstein.nulls.parametric import ParametricBootstrap as ParametricBootstrap
+from goodstein.nulls.spectral import Spectral as Spectral
+from goodstein.nulls.wild import WildBootstrap as WildBootstrap
+from goodstein.operators.coordinate import Coordinate as Coordinate
+from goodstein.operators.difference import Difference as Difference
+from goodstein.operators.dilation import Dilation as Dilation
+from goodstein.operators.embedding import MeanEmbedding as MeanEmbedding
+from goodstein.operators.langevin import Langevin as Langevin
+from goodstein.operators.latent import Latent as Latent
+from goodstein.operators.logratio import LogRatio as LogRatio
+from goodstein.operators.matrix import MatrixStandardised as MatrixStandardised
+from goodstein.operators.mirrored import Mirrored as Mirrored
+from goodstein.operators.regularised import Regularised as Regularised
+from goodstein.operators.second_order import SecondOrder as SecondOrder
+from goodstein.operators.standardised import Standardised as Standardised
+from goodstein.operators.stochastic import Stochastic as Stochastic
+from goodstein.patterns.process import point_pattern_ksd_test as point_pattern_ksd_test
+from goodstein.power import (
+    Cell as Cell,
+)
+from goodstein.power import (
+    neyman_pearson_power as neyman_pearson_power,
+)
+from goodstein.power import (
+    power_study as power_study,
+)
+from goodstein.power import (
+    sample_size as sample_size,
+)
+from goodstein.results.result import TestResult as TestResult
+from goodstein.stein.features import SteinFeatures as SteinFeatures
+from goodstein.survival.data import Censored as Censored
+from goodstein.survival.hazard import Survival as Survival
+from goodstein.survival.martingale import Martingale as Martingale
+from goodstein.survival.model import SurvivalModel as SurvivalModel
+from goodstein.survival.proportional import ProportionalHazards as ProportionalHazards
+from goodstein.tests_of_fit.aggregated import aggregated_test as aggregated_test
+from goodstein.tests_of_fit.conditional import conditional_ksd_test as conditional_ksd_test
+from goodstein.tests_of_fit.fssd import fssd_test as fssd_test
+from goodstein.tests_of_fit.ksd import audit as audit
+from goodstein.tests_of_fit.ksd import ksd_test as ksd_test
+from goodstein.tests_of_fit.ksd import stein_matrix as stein_matrix
+from goodstein.tests_of_fit.m3d import m3d_test as m3d_test
+from goodstein.tests_of_fit.mmd import mmd_test as mmd_test
+from goodstein.tests_of_fit.regularised import regularised_test as regularised_test
+from goodstein.tests_of_fit.relative import relative_ksd_test as relative_ksd_test
+from goodstein.tests_of_fit.select import select as select
+from goodstein.version import __version__ as __version__

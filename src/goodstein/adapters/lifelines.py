@@ -1,0 +1,149 @@
+"""Fitted univariate models of lifelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goodstein.adapters.describe import bases
+from goodstein.errors import InputError
+from goodstein.survival.model import SurvivalModel
+from goodstein.types import Array
+
+CURVES = {
+    "NonParametricUnivariateFitter",
+    "KaplanMeierFitter",
+    "NelsonAalenFitter",
+    "BreslowFlemingHarringtonFitter",
+    "AalenJohansenFitter",
+}
+
+
+def from_fitter(fitter: Any) -> SurvivalModel:
+    """Turn a fitted parametric fitter of lifelines into a survival model.
+
+    Exponential, Weibull, log-normal, log-logistic and piecewise exponential fitters become the same
+    distribution of :mod:`goodstein.families`, all of it in closed form. Others, also those of your own,
+    are asked for their hazards, and the log hazard is differentiated numerically.
+
+    Parameters
+    ----------
+    fitter
+        A fitted ``ParametricUnivariateFitter``.
+
+    Raises
+    ------
+    InputError
+        If it is not fitted, is a curve without a hazard or a regression, or was fitted to data that are
+        censored otherwise than on the right, or truncated.
+    """
+    name = type(fitter).__name__
+    kinds = bases(fitter)
+    if kinds & CURVES:
+        raise InputError(
+            f"`model`: lifelines' {name} is a step function made of the data, not a model of them: it has no "
+            "hazard, and there is nothing to test. Pass a fitted parametric model, such as WeibullFitter."
+        )
+    if "ParametricUnivariateFitter" not in kinds:
+        raise InputError(
+            f"`model`: lifelines' {name} is not a model of one distribution of durations: a regression has "
+            "another one for each row. Pass a fitted univariate model, such as WeibullFitter, or "
+            "SurvivalModel(hazard=..., cumulative_hazard=...)."
+        )
+    if not hasattr(fitter, "_fitted_parameters_"):
+        raise InputError(
+            f"`model`: lifelines' {name} is not fitted yet. Call .fit(durations, event_observed) first."
+        )
+    _require_right_censoring(fitter, name)
+    parameters = [
+        f"{parameter}={float(getattr(fitter, parameter)):.6g}" for parameter in fitter._fitted_parameter_names
+    ]
+    official = type(fitter).__module__.partition(".")[0] == "lifelines"
+    title = f"{'lifelines.' if official else ''}{name}({', '.join(parameters)})"
+    # A subclass of the user's may have changed the formulas.
+    family = _closed_form(fitter, name) if official else None
+    if family is None:
+        own = Fitted(fitter)
+        return SurvivalModel(
+            hazard=own.hazard,
+            cumulative_hazard=own.cumulative_hazard,
+            name=title,
+            fitted_to=_durations(fitter),
+        )
+    return SurvivalModel(
+        hazard=family.hazard,
+        cumulative_hazard=family.cumulative_hazard,
+        log_hazard_derivative=family.log_hazard_derivative,
+        sample=family.sample,
+        name=title,
+        hazard_at_zero=family.hazard_at_zero,
+        fitted_to=_durations(fitter),
+    )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The functions of a fitter as functions of arrays."""
+
+    fitter: Any
+
+    def hazard(self, t: Array) -> Array:
+        """λ(t), (n,); NaN at zero, where most fitters take the logarithm of the time."""
+        return self._after_zero(self.fitter.hazard_at_times, t, np.nan)
+
+    def cumulative_hazard(self, t: Array) -> Array:
+        """Λ(t), (n,)."""
+        return self._after_zero(self.fitter.cumulative_hazard_at_times, t, 0.0)
+
+    def _after_zero(self, function: Any, t: Array, at_zero: float) -> Array:
+        out = np.full(t.shape, at_zero)
+        inside = t > 0
+        if inside.any():
+            out[inside] = np.asarray(function(t[inside]), np.float64)
+        return out
+
+
+def _closed_form(fitter: Any, name: str) -> Any:
+    """The same distribution of ours, or None."""
+    from goodstein import families
+
+    if name == "PiecewiseExponentialFitter":
+        return families.PiecewiseExponential(fitter.breakpoints, 1 / np.asarray(fitter._fitted_parameters_))
+    same = {
+        "ExponentialFitter": (families.Exponential, ("lambda_",)),
+        "WeibullFitter": (families.Weibull, ("lambda_", "rho_")),
+        "LogNormalFitter": (families.LogNormal, ("mu_", "sigma_")),
+        "LogLogisticFitter": (families.LogLogistic, ("alpha_", "beta_")),
+    }
+    if name not in same:
+        return None
+    family, parameters = same[name]
+    return family(*(float(getattr(fitter, parameter)) for parameter in parameters))
+
+
+def _durations(fitter: Any) -> Array:
+    """What it was fitted to; whole-numbered weights count rows."""
+    durations = np.asarray(fitter.durations, np.float64)
+    weights = np.asarray(fitter.weights, np.float64)
+    whole = weights == np.round(weights)
+    return np.repeat(durations, weights.astype(np.intp)) if whole.all() else durations
+
+
+def _require_right_censoring(fitter: Any, name: str) -> None:
+    """Raise where the fit says that the durations are of a kind that cannot be tested."""
+    # The kind of censoring is an enumeration in some versions, a word in others.
+    kind = str(getattr(fitter, "_censoring_type", "")).rpartition(".")[2].casefold()
+    remedy = (
+        "Only right-censored durations that are watched from time zero can be tested. If those to be tested "
+        "are such, pass the distribution itself, for example families.Weibull(fitter.lambda_, fitter.rho_)."
+    )
+    for other in ("left", "interval"):
+        if other in kind:
+            raise InputError(f"`model`: lifelines' {name} was fitted to {other}-censored durations. {remedy}")
+    entry = getattr(fitter, "entry", None)
+    if entry is not None and np.any(np.asarray(entry, np.float64) > 0):
+        raise InputError(
+            f"`model`: lifelines' {name} was fitted to durations with late entry (left truncation). {remedy}"
+        )

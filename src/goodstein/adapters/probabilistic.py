@@ -1,0 +1,149 @@
+"""Distributions of PyTorch and numpyro, and Stan models."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from goodstein.adapters.describe import describe, roots
+from goodstein.domains import Box, Euclidean, Simplex
+from goodstein.domains.base import Domain
+from goodstein.errors import InputError
+from goodstein.models.model import Model
+from goodstein.numerics.frameworks import Jax
+from goodstein.types import Array
+
+
+def from_log_prob(distribution: Any) -> Model:
+    """Turn an object with ``log_prob`` into a model; a JAX or PyTorch one is differentiated automatically."""
+    name = describe(distribution)
+    event = getattr(distribution, "event_shape", None)
+    if event is None:
+        # Normalising flows and the like: nothing is known but the log density.
+        return Model(logpdf=distribution.log_prob, name=name)
+    event, batch = tuple(event), tuple(getattr(distribution, "batch_shape", ()))
+    if len(event) > 1:
+        raise InputError(
+            f"`model`: {name} is a distribution of arrays of shape {event}, not of vectors. "
+            "Flatten it: Model(logpdf=...)."
+        )
+    if math.prod(batch) != 1:
+        raise InputError(
+            f"`model`: {name} is {math.prod(batch)} distributions (batch_shape {batch}), not a joint one. "
+            "Make it one: torch.distributions.Independent(distribution, 1), or distribution.to_event(1) in "
+            "numpyro and Pyro."
+        )
+    support = _support(distribution)
+    if getattr(support, "is_discrete", False):
+        raise InputError(
+            f"`model`: {name} is discrete, and does not say on which states. Say so: Model(logpdf=..., "
+            "domain=Lattice(levels, d))."
+        )
+    domain = _domain(support, event[0] if event else 1)
+    sampler = _sampler(distribution, isinstance(domain, Simplex))
+    return Model(logpdf=distribution.log_prob, sample=sampler, domain=domain, name=name)
+
+
+def from_stan(stan: Any) -> Model:
+    """Turn a Stan model into one of its unconstrained parameters."""
+    dimension = getattr(stan, "param_unc_num", None)
+    domain = Euclidean(int(dimension())) if callable(dimension) else None
+    wrapped = Stan(stan)
+    return Model(score=wrapped.score, logpdf=wrapped.logpdf, domain=domain, name=describe(stan))
+
+
+class Stan:
+    """A Stan model, of BridgeStan or PyStan, which takes one parameter vector at a time."""
+
+    def __init__(self, stan: Any) -> None:
+        self.stan = stan
+
+    def score(self, x: Array) -> Array:
+        """Gradient of the log density of the unconstrained parameters, (n, d)."""
+        if hasattr(self.stan, "log_density_gradient"):
+            return np.stack([np.asarray(self.stan.log_density_gradient(row)[1]) for row in x])
+        return np.stack([np.asarray(self.stan.grad_log_prob(row)) for row in x])
+
+    def logpdf(self, x: Array) -> Array:
+        """Log density of the unconstrained parameters, (n,)."""
+        if hasattr(self.stan, "log_density_gradient"):
+            return np.array([float(self.stan.log_density_gradient(row)[0]) for row in x])
+        return np.array([float(self.stan.log_prob(row)) for row in x])
+
+
+class TorchSampler:
+    """Draws from a ``torch.distributions`` object, by the generator that is passed."""
+
+    def __init__(self, distribution: Any, simplex: bool) -> None:
+        self.distribution, self.simplex = distribution, simplex
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n points, (n, d)."""
+        import torch
+
+        # The distributions draw from torch's global generator only: seed a copy of it.
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.manual_seed(int(rng.integers(2**63)))
+            drawn = self.distribution.sample((n,))
+        return _rows(drawn.detach().cpu().numpy(), n, self.simplex)
+
+
+class NumpyroSampler:
+    """Draws from a numpyro distribution."""
+
+    def __init__(self, distribution: Any, simplex: bool) -> None:
+        self.distribution, self.simplex = distribution, simplex
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n points, (n, d)."""
+        import jax
+
+        with Jax().context():
+            drawn = self.distribution.sample(jax.random.PRNGKey(int(rng.integers(2**63))), (n,))
+            return _rows(drawn, n, self.simplex)
+
+
+def _rows(drawn: Any, n: int, simplex: bool) -> Array:
+    rows = np.asarray(drawn, dtype=np.float64).reshape(n, -1)
+    # Compositions drawn in single precision sum to one only up to 1e-7.
+    return rows / rows.sum(axis=1, keepdims=True) if simplex else rows
+
+
+def _sampler(distribution: Any, simplex: bool) -> TorchSampler | NumpyroSampler | None:
+    modules = {cls.__module__ for cls in type(distribution).__mro__}
+    if any(module.startswith("torch.distributions") for module in modules):
+        return TorchSampler(distribution, simplex)
+    return NumpyroSampler(distribution, simplex) if "numpyro" in roots(distribution) else None
+
+
+def _support(distribution: Any) -> Any:
+    try:
+        return distribution.support
+    except (AttributeError, NotImplementedError):
+        return None
+
+
+def _domain(support: Any, d: int) -> Domain | None:
+    """Translate the constraint that a distribution declares as its support; None if it is another."""
+    support = getattr(support, "base_constraint", support)
+    kind = type(support).__name__.lstrip("_").lower()
+    if kind in ("real", "realvector"):
+        return Euclidean(d)
+    if kind == "simplex":
+        return Simplex(d)
+    ends = [getattr(support, end, None) for end in ("lower_bound", "upper_bound")]
+    if all(end is None for end in ends):
+        return None
+    lower, upper = (
+        np.broadcast_to(np.ravel(_numbers(end, default)), (d,))
+        for end, default in zip(ends, (-np.inf, np.inf), strict=True)
+    )
+    return Box(lower, upper)
+
+
+def _numbers(end: Any, default: float) -> Array:
+    if hasattr(end, "detach"):
+        end = end.detach().cpu()
+    return np.asarray(default if end is None else end, dtype=np.float64)

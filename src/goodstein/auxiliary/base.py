@@ -1,0 +1,228 @@
+"""Auxiliary functions g of the standardised operator T_q(g·f).
+
+An auxiliary function makes q·g vanish at the boundary, so that Stein's identity holds
+although q does not. It is scalar, one value per point, or diagonal, one value per
+coordinate; the operator needs g, the derivatives ∂_i g_i, and the drift
+
+    b = g·s + ∂g,     s = ∇log q,
+
+which is one overridable method, because g·s may be 0·∞ at the boundary while b is finite.
+Functions that belong to one kind of domain are in :mod:`goodstein.auxiliary.functions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.types import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from goodstein.domains.base import Domain
+    from goodstein.models.model import Model
+
+
+class Auxiliary:
+    r"""An auxiliary function of your own.
+
+    The operator is :math:`T f = q^{-1} \sum_i \partial_i (q\, g_i f_i)`, with one g for all
+    coordinates (scalar) or one g_i for each (diagonal). Near a boundary at distance δ, where
+    :math:`q \sim δ^{α-1}`, a function :math:`g \sim δ^a` keeps Stein's identity if
+    :math:`a > 1 - α` and the variance finite if :math:`a > 1 - α/2`; so a = 1 always does.
+
+    Parameters
+    ----------
+    value
+        Maps points (n, d) to g, (n,) if it is scalar or (n, d) if it is diagonal.
+    gradient
+        Maps points (n, d) to the derivatives (n, d): ∂_i g, or ∂_i g_i. On a simplex any
+        ambient gradient will do. If not given, ``value`` is differentiated numerically by
+        :func:`scipy.differentiate.derivative`, with steps that stay inside the domain.
+
+    References
+    ----------
+    .. [1] Xu, W. (2022). Standardisation-function kernel Stein discrepancy: A unifying view
+       on kernel Stein discrepancy tests for goodness-of-fit. AISTATS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.auxiliary import Auxiliary
+    >>> from goodstein.domains import Box
+    >>> def sine(x):
+    ...     return np.sin(np.pi * x)
+    >>> auxiliary = Auxiliary(sine)
+    >>> auxiliary
+    Auxiliary(sine)
+    >>> g, dg = auxiliary.evaluate(np.array([[0.25], [0.75]]), Box(0, 1))
+    >>> g.round(4)
+    array([[0.7071],
+           [0.7071]])
+    >>> (dg / np.pi).round(4)
+    array([[ 0.7071],
+           [-0.7071]])
+    """
+
+    _value: Callable[[Array], ArrayLike]
+    _gradient: Callable[[Array], ArrayLike] | None
+
+    def __init__(
+        self,
+        value: Callable[[Array], ArrayLike],
+        gradient: Callable[[Array], ArrayLike] | None = None,
+    ) -> None:
+        for name, function in (("value", value), ("gradient", gradient)):
+            if not callable(function) and not (name == "gradient" and function is None):
+                raise InputError(f"`{name}` must be a function of points (n, d), got {function!r}.")
+        self._value = value
+        self._gradient = gradient
+
+    def __repr__(self) -> str:
+        functions = [self._value] if self._gradient is None else [self._value, self._gradient]
+        names = [getattr(function, "__name__", type(function).__name__) for function in functions]
+        return f"Auxiliary({', '.join(names)})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Auxiliary:
+            return NotImplemented
+        return self._value == other._value and self._gradient == other._gradient
+
+    def __hash__(self) -> int:
+        return hash((self._value, self._gradient))
+
+    def value(self, x: Array, domain: Domain) -> Array:
+        """g alone, (n,) or (n, d): all that the behaviour at the boundary depends on."""
+        # A subclass need not have a function of its own, only `evaluate`.
+        return self._checked_value(x) if hasattr(self, "_value") else self.evaluate(x, domain)[0]
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        """g (n,) or (n, d), and its derivatives ∂_i g or ∂_i g_i, (n, d)."""
+        g = self._checked_value(x)
+        if self._gradient is None:
+            dg = self._numerical_gradient(x, domain, scalar=g.ndim == 1)
+        else:
+            dg = _as_floats(self._gradient(x), f"the gradient of {self!r}")
+            if dg.shape != x.shape:
+                raise InputError(
+                    f"The gradient of {self!r} must have the shape {x.shape} of the points, got {dg.shape}."
+                )
+            _require_finite(dg, f"The gradient of {self!r}")
+        return g, dg
+
+    def _numerical_gradient(self, x: Array, domain: Domain, *, scalar: bool) -> Array:
+        from goodstein.numerics.differentiate import gradient
+
+        remedy = "pass its derivatives: Auxiliary(value, gradient)"
+        if scalar:
+            return gradient(self._unchecked_value, x, domain, name=repr(self), remedy=remedy)
+        columns = []
+        for i in range(x.shape[1]):
+
+            def component(points: Array, i: int = i) -> Array:
+                return self._unchecked_value(points)[:, i]
+
+            columns.append(gradient(component, x, domain, name=repr(self), remedy=remedy)[:, i])
+        return np.column_stack(columns)
+
+    def drift(self, x: Array, g: Array, dg: Array, model: Model) -> Array:
+        """b = g·s + ∂g, (n, d)."""
+        weight = g[:, None] if g.ndim == 1 else g
+        return weight * model.score(x) + dg
+
+    def fitted(self, x: Array, domain: Domain) -> Auxiliary:
+        """The same function with whatever scale it takes from the data fixed."""
+        return self
+
+    def _unchecked_value(self, x: Array) -> Array:
+        return _as_floats(self._value(x), f"the value of {self!r}")
+
+    def _checked_value(self, x: Array) -> Array:
+        g = self._unchecked_value(x)
+        n, d = x.shape
+        if g.shape not in ((n,), (n, d)):
+            hint = " Drop the last axis: g[:, 0]." if g.shape == (n, 1) else ""
+            raise InputError(
+                f"{self!r} must return one value per point, shape ({n},), or one per coordinate, "
+                f"shape ({n}, {d}); got {g.shape}.{hint}"
+            )
+        _require_finite(g, f"{self!r}")
+        return g
+
+
+@dataclass(frozen=True)
+class Unit(Auxiliary):
+    """g = 1: the ordinary Langevin operator, for densities that vanish at the boundary by themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.auxiliary import Unit
+    >>> from goodstein.domains import Euclidean
+    >>> g, dg = Unit().evaluate(np.zeros((3, 2)), Euclidean(2))
+    >>> g
+    array([1., 1., 1.])
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        """Ones and zeros."""
+        return np.ones(len(x)), np.zeros(x.shape)
+
+
+@dataclass(frozen=True)
+class BoundaryDistance(Auxiliary):
+    r"""g(x) is the distance from x to the boundary of the domain.
+
+    It vanishes like δ on every face, so Stein's identity holds for every density
+    that grows more slowly than 1/δ. It is Lipschitz; where two faces are equally near,
+    which is a null set, the gradient of one of them is taken.
+
+    References
+    ----------
+    .. [1] Liu, S., Kanamori, T., Williams, D. J. (2022). Estimating density models with
+       truncation boundaries using score matching. Journal of Machine Learning Research
+       23(186), 1-38.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.auxiliary import BoundaryDistance
+    >>> from goodstein.domains import Box
+    >>> g, dg = BoundaryDistance().evaluate(np.array([[0.5, 0.9]]), Box(0, [1, 1]))
+    >>> g.round(12), dg
+    (array([0.1]), array([[ 0., -1.]]))
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        """The distance, (n,), and its gradient, (n, d)."""
+        if not domain.has_boundary:
+            raise DomainError(
+                f"{domain!r} has no boundary to measure the distance from. Use Langevin() there."
+            )
+        return domain.boundary_distance(x), domain.boundary_gradient(x)
+
+
+def _as_floats(values: ArrayLike, name: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Cannot read {name} as an array of numbers: {error}") from None
+
+
+def _require_finite(values: Array, name: str) -> None:
+    finite = np.isfinite(values)
+    bad = ~finite if values.ndim == 1 else np.asarray(~finite.all(axis=1))
+    if bad.any():
+        raise InputError(
+            f"{name} is not finite at {describe_rows(bad)}. An auxiliary function must be finite everywhere "
+            "on the domain."
+        )

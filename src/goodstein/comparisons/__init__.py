@@ -1,1 +1,0 @@
-"""Other tests of the same question, to compare with and for data too large for a Stein matrix."""

@@ -1,0 +1,159 @@
+"""Turn what people hold in their hands into one valid planar polygon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from goodstein.errors import DomainError
+from goodstein.types import Array, ArrayLike
+
+# Names of the reference systems in degrees that the old `crs` member of GeoJSON carries:
+# "urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326" and their like (EPSG gives degrees 4001-4999).
+GEOGRAPHIC = re.compile(r"(CRS:?8[34]|EPSG:+(?:[\d.]*:)?4\d{3})$", re.IGNORECASE)
+
+WHY_PROJECT = (
+    "the coordinates are longitudes and latitudes, in which distances and densities have no meaning. "
+    "Project the region and the data to a plane first"
+)
+
+
+def import_shapely() -> Any:
+    """Import shapely, or say which extra brings it."""
+    try:
+        import shapely
+    except ImportError:
+        raise ImportError('Polygon needs shapely: pip install "goodstein[spatial]".') from None
+    return shapely
+
+
+def as_polygon(shape: ArrayLike, holes: Sequence[ArrayLike]) -> Any:
+    """Return ``shape`` as a valid, connected, counter-clockwise shapely polygon of the plane."""
+    shapely = import_shapely()
+    parts = shapely.get_parts(_union(shapely, _as_geometries(shapely, shape, holes)))
+    if any(part.geom_type != "Polygon" for part in parts):
+        kinds = ", ".join(sorted({part.geom_type for part in parts} - {"Polygon"}))
+        raise DomainError(f"A polygon is needed, but the shape holds {kinds}, which has no area.")
+    parts = parts[~shapely.is_empty(parts)]
+    if len(parts) == 0:
+        raise DomainError("The polygon is empty.")
+    if len(parts) > 1:
+        areas = shapely.area(parts)
+        raise DomainError(
+            f"The region consists of {len(parts)} parts that are not connected; the largest holds "
+            f"{areas.max() / areas.sum():.2%} of the area. Stein's method cannot tell how the mass divides "
+            "among parts: test each with the data in it, or take the largest, "
+            "max(shapely.get_parts(shape), key=shapely.area)."
+        )
+    (polygon,) = parts
+    if not polygon.area > 0:
+        raise DomainError("The polygon has no area: its vertices lie on a line.")
+    # The normal form makes polygons equal that differ only in where their rings start.
+    from shapely.geometry.polygon import orient
+
+    return orient(shapely.normalize(shapely.force_2d(polygon)))
+
+
+def _as_geometries(shapely: Any, shape: ArrayLike, holes: Sequence[ArrayLike]) -> Sequence[Any]:
+    """Any input as shapely geometries, not yet checked."""
+    if isinstance(shape, shapely.Geometry):
+        geometries: Sequence[Any] = [shape]
+    elif hasattr(shape, "crs") and hasattr(shape, "geometry"):
+        geometries = _from_geopandas(shape)
+    elif isinstance(shape, Mapping):
+        geometries = _from_geojson(shapely, shape)
+    elif hasattr(shape, "__geo_interface__"):
+        geometries = _from_geojson(shapely, shape.__geo_interface__)
+    else:
+        rings = [_as_ring(hole, f"holes[{i}]") for i, hole in enumerate(holes)]
+        return [shapely.Polygon(_as_ring(shape, "shape"), rings)]
+    if len(holes):
+        raise DomainError("`holes` goes with vertices only; a shape already has its holes.")
+    return geometries
+
+
+def _union(shapely: Any, geometries: Sequence[Any]) -> Any:
+    """The union of valid geometries."""
+    for geometry in geometries:
+        if not shapely.is_valid(geometry):
+            raise DomainError(
+                f"The polygon is not valid: {shapely.is_valid_reason(geometry)}. Correct the vertices, or "
+                "repair it with shapely.make_valid(shape) and look at what comes out."
+            )
+    return geometries[0] if len(geometries) == 1 else shapely.union_all(geometries)
+
+
+def _as_ring(vertices: ArrayLike, name: str) -> Array:
+    """Vertices (n, 2), closed or not."""
+    try:
+        ring = np.array(vertices, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DomainError(
+            f"`{name}` must be vertices (n, 2), a shapely polygon or a geopandas column, got "
+            f"{type(vertices).__name__}."
+        ) from None
+    if ring.ndim != 2 or ring.shape[1] != 2:
+        raise DomainError(f"`{name}` must hold vertices (n, 2), got shape {ring.shape}.")
+    bad = np.flatnonzero(~np.isfinite(ring).all(axis=1))
+    if bad.size:
+        raise DomainError(f"`{name}` must be finite: vertex {bad[0]} is {tuple(ring[bad[0]].tolist())}.")
+    different = len(np.unique(ring, axis=0))
+    if different < 3:
+        raise DomainError(f"`{name}` must hold at least 3 different vertices, got {different}.")
+    return ring
+
+
+def _from_geopandas(column: Any) -> Sequence[Any]:
+    """The geometries of a GeoSeries or GeoDataFrame, recognised by its attributes alone."""
+    if getattr(column.crs, "is_geographic", False):
+        raise DomainError(f"`shape`: {WHY_PROJECT}: shape.to_crs(shape.estimate_utm_crs()).")
+    return [geometry for geometry in column.geometry if geometry is not None]
+
+
+def _from_geojson(shapely: Any, document: Mapping[str, Any]) -> Sequence[Any]:
+    """The geometries of a GeoJSON object, unless their coordinates are degrees.
+
+    RFC 7946 makes all coordinates longitudes and latitudes, but files in metres exist; these
+    leave the range of degrees or name their reference system in a member ``crs``.
+    """
+    from shapely.geometry import shape as from_mapping
+
+    try:
+        geometries = [from_mapping(geometry) for geometry in _geometries(document)]
+    except (KeyError, TypeError, AttributeError, ValueError, shapely.errors.ShapelyError) as error:
+        raise DomainError(f"`shape` cannot be read as GeoJSON: {error!r}.") from None
+    if not geometries:
+        return []
+    name = _system_name(document)
+    west, south, east, north = shapely.total_bounds(geometries)
+    in_degrees = west >= -180 and south >= -90 and east <= 360 and north <= 90
+    if in_degrees and (not name or GEOGRAPHIC.search(name)):
+        raise DomainError(
+            f"`shape`: {WHY_PROJECT}, for example with pyproj or geopandas. "
+            "If they are planar already, pass shapely.geometry.shape(...)."
+        )
+    return geometries
+
+
+def _system_name(document: Mapping[str, Any]) -> str:
+    """What the member ``crs`` calls the reference system, empty where it is not there."""
+    system = document.get("crs")
+    if isinstance(system, Mapping):
+        properties = system.get("properties")
+        system = properties.get("name") if isinstance(properties, Mapping) else None
+    return system if isinstance(system, str) else ""
+
+
+def _geometries(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The geometries in a GeoJSON object of any kind."""
+    if document["type"] == "FeatureCollection":
+        members: Iterable[Mapping[str, Any]] = document["features"]
+        for member in members:
+            yield from _geometries(member)
+    elif document["type"] == "Feature":
+        yield document["geometry"]
+    else:
+        yield document

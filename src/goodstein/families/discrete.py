@@ -1,0 +1,194 @@
+"""What families on a lattice share: the difference score, enumeration, Gibbs sampling, fits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from goodstein.domains import Lattice
+from goodstein.domains.lattice import Codes
+from goodstein.errors import InputError
+from goodstein.families.base import Family
+from goodstein.families.checks import as_parameter, as_sample
+from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
+
+EXACT_STATES = 1 << 16
+"""Lattices with at most so many states are sampled exactly."""
+FIT_STATES = 1 << 12
+"""Lattices with at most so many states are fitted by maximum likelihood."""
+SWEEPS = 200
+"""Gibbs updates of every coordinate, from a uniform start, before a draw is taken."""
+ITERATIONS = 100
+TOLERANCE = 1e-9
+SINGULAR = 1e-7
+"""Where information is smaller than this, in some direction, an estimate is on its way to infinity."""
+
+
+class LatticeFamily(Family):
+    """A probability mass function on a lattice, positive everywhere, known up to its constant."""
+
+    domain: Lattice
+
+    @abstractmethod
+    def _log_weight(self, codes: Codes) -> Array:
+        """log q up to a constant, (n,)."""
+
+    @abstractmethod
+    def _log_ratio(self, codes: Codes) -> Array:
+        """log q(¬_i x) − log q(x), (n, d)."""
+
+    def _log_conditional(self, codes: Codes, i: int) -> Array:
+        """log q(x_i = · | the others) up to a constant, (n, L)."""
+        raise NotImplementedError  # only families with a Gibbs sampler need it
+
+    def score(self, x: ArrayLike) -> Array:
+        """The difference score 1 − q(¬_i x)/q(x), (n, d)."""
+        with np.errstate(over="ignore"):
+            return np.asarray(-np.expm1(self._log_ratio(self._codes(x))))
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Log probability up to the constant :meth:`log_partition`, (n,)."""
+        return self._log_weight(self._codes(x))
+
+    def log_partition(self) -> float:
+        """The logarithm of the sum of exp(logpdf) over all states, by enumeration."""
+        return self._enumerated[0]
+
+    def sample(self, n: int, rng: RNG = None, *, sweeps: int = SWEEPS) -> Array:
+        """Draw ``n`` independent states, (n, d).
+
+        On a lattice of at most 2^16 states they are exact, by enumeration. On a larger one every draw is
+        the end of a Gibbs chain of its own, which starts at a uniform state and visits all coordinates
+        ``sweeps`` times. Where couplings are so strong that such a chain does not settle, raise
+        ``sweeps`` or bring a sampler of your own: ``Model(score=q.score, sample=..., domain=q.domain)``.
+        """
+        n, sweeps = check_count(n, "n", 0), check_count(sweeps, "sweeps")
+        generator = np.random.default_rng(rng)
+        if self.domain.size > EXACT_STATES:
+            return self.domain.decode(self._gibbs(n, sweeps, generator))
+        cumulative = self._enumerated[1]
+        place = np.searchsorted(cumulative, generator.random(n) * cumulative[-1], side="right")
+        shape = (len(self.domain.levels),) * self.dim
+        return self.domain.decode(np.stack(np.unravel_index(place, shape), axis=1))
+
+    @cached_property
+    def _enumerated(self) -> tuple[float, Array]:
+        """The log of the normalising constant, and cumulative probabilities in the order of the states."""
+        if self.domain.size > EXACT_STATES:
+            raise InputError(
+                f"{self!r} has {self.domain.size:.3g} states; at most {EXACT_STATES} are summed over."
+            )
+        weights = self._log_weight(self.domain.encode(self.domain.states()))
+        top = float(weights.max())
+        cumulative = np.cumsum(np.exp(weights - top))
+        return top + float(np.log(cumulative[-1])), cumulative
+
+    def _gibbs(self, n: int, sweeps: int, rng: np.random.Generator) -> Codes:
+        """n chains side by side."""
+        codes = rng.integers(0, len(self.domain.levels), size=(n, self.dim))
+        for _ in range(sweeps):
+            for i in range(self.dim):
+                logs = self._log_conditional(codes, i)
+                weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+                cumulative = np.cumsum(weights, axis=1)
+                uniform = rng.random((n, 1)) * cumulative[:, -1:]
+                codes[:, i] = (uniform >= cumulative[:, :-1]).sum(axis=1)
+        return codes
+
+    def _codes(self, x: ArrayLike) -> Codes:
+        return self.domain.encode(self._points(x))
+
+
+def as_couplings(name: str, value: ArrayLike) -> Array:
+    """A symmetric matrix (d, d) with zeros on its diagonal."""
+    matrix = as_parameter(name, value)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"`{name}`: expected a square matrix (d, d), got shape {matrix.shape}.")
+    if not np.array_equal(matrix, matrix.T):
+        i, j = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
+        raise InputError(
+            f"`{name}`: must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are {matrix[i, j]:g} and "
+            f"{matrix[j, i]:g}. From an upper triangle make triangle + triangle.T."
+        )
+    diagonal = np.flatnonzero(matrix.diagonal())
+    if len(diagonal):
+        i = diagonal[0]
+        raise InputError(
+            f"`{name}`: its diagonal must be zero, but entry ({i}, {i}) is {matrix[i, i]:g}. A coordinate is "
+            "not coupled to itself."
+        )
+    return matrix
+
+
+def as_states(x: ArrayLike, levels: ArrayLike) -> tuple[Lattice, Codes]:
+    """Observations from which a family is fitted: their lattice and their codes."""
+    points = as_sample(x)
+    lattice = Lattice(levels, points.shape[1])
+    return lattice, lattice.encode(points)
+
+
+def as_penalty(value: float) -> float:
+    """A number that is not negative."""
+    penalty = as_parameter("penalty", value)
+    if penalty.ndim or penalty < 0:
+        raise InputError(f"`penalty`: expected a number of at least 0, got {value!r}.")
+    return float(penalty)
+
+
+def maximum_likelihood(statistics: Array, observed: Array, penalty: float) -> Array:
+    """Parameters of the exponential family exp(β·t(x)) on enumerated states.
+
+    Newton's method for the concave function β·t̄ − log Σ_x exp(β·t(x)) − penalty·‖β‖²/2.
+
+    Parameters
+    ----------
+    statistics
+        t at all states, (states, p).
+    observed
+        t̄, the mean of t over the data, (p,).
+    penalty
+        The ridge penalty, for each observation.
+    """
+    p = len(observed)
+    beta = np.zeros(p)
+
+    def evaluate(beta: Array) -> tuple[float, Array]:
+        energy = statistics @ beta
+        top = energy.max()
+        weights = np.exp(energy - top)
+        total = weights.sum()
+        value = beta @ observed - top - np.log(total) - 0.5 * penalty * (beta @ beta)
+        return float(value), weights / total
+
+    value, weights = evaluate(beta)
+    for _ in range(ITERATIONS):
+        mean = weights @ statistics
+        gradient = observed - mean - penalty * beta
+        centred = statistics - mean
+        information = (centred * weights[:, None]).T @ centred + penalty * np.eye(p)
+        if float(np.linalg.eigvalsh(information)[0]) < SINGULAR:
+            break
+        if np.abs(gradient).max() <= TOLERANCE:
+            return beta
+        step = np.linalg.solve(information, gradient)
+        slope, size = float(gradient @ step), 1.0
+        while size > 1e-8:
+            trial = beta + size * step
+            found, trial_weights = evaluate(trial)
+            if found >= value + 1e-4 * size * slope - 1e-12 * abs(value):
+                break
+            size /= 2.0
+        beta, value, weights = trial, found, trial_weights
+    raise no_estimate()
+
+
+def no_estimate() -> InputError:
+    """What to say where the likelihood has no maximum."""
+    return InputError(
+        "`x`: the likelihood has no maximum, because some combination of levels never occurs in the data, "
+        "and its parameter wants to be infinite. Leave out coordinates, or pass a small `penalty`, such as "
+        "0.01."
+    )

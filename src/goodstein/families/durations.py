@@ -1,0 +1,219 @@
+"""What families of lifetimes share: hazards beside densities, and fits to censored durations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from goodstein.domains import Box
+from goodstein.errors import InputError, describe_rows
+from goodstein.families.base import Family
+from goodstein.families.checks import as_floats
+from goodstein.types import RNG, Array, ArrayLike, BoolArray
+from goodstein.validation import check_count
+
+HALF_LINE = Box(0, np.inf)
+
+Objective = Callable[[Array], tuple[float, Array]]
+
+
+class Lifetimes(Family):
+    r"""A distribution on the half-line [0, ∞), given by its hazard λ.
+
+    .. math::
+
+        Λ(t) = \int_0^t λ, \qquad S(t) = e^{-Λ(t)}, \qquad \log q = \log λ - Λ, \qquad
+        s = \frac{λ'}{λ} - λ.
+
+    A subclass writes the logarithm of the hazard, its derivative and the cumulative hazard at
+    times that are not negative, and the inverse of the cumulative hazard for the sampler.
+    Hazards are functions of times, elementwise; scores and log densities are functions of rows,
+    as those of every family.
+    """
+
+    domain: Box
+    fitted_to: Array | None = None
+    """Durations that the parameters were fitted to, which is no part of the value; None where unknown."""
+
+    def _remember(self, data: Any) -> Self:
+        """The same, fitted to these durations; for :meth:`fit` only."""
+        from goodstein.survival.data import as_censored
+
+        self._set(fitted_to=as_censored(data, _Named("fit")).durations.copy())
+        return self
+
+    @property
+    def hazard_at_zero(self) -> float:
+        """λ(0): zero, positive or infinite."""
+        return float(self.hazard(0.0))
+
+    def hazard(self, t: ArrayLike) -> Array:
+        """λ(t), elementwise; zero before time zero."""
+        return self._elementwise(lambda times: np.exp(self._log_hazard(times)), t, 0.0)
+
+    def log_hazard_derivative(self, t: ArrayLike) -> Array:
+        """λ′(t)/λ(t), elementwise; NaN before time zero."""
+        return self._elementwise(self._log_hazard_derivative, t, np.nan)
+
+    def cumulative_hazard(self, t: ArrayLike) -> Array:
+        """Λ(t), elementwise; accurate where Λ is tiny as where the survival function is."""
+        return self._elementwise(self._cumulative_hazard, t, 0.0)
+
+    def survival(self, t: ArrayLike) -> Array:
+        """S(t) = exp(−Λ(t)), the probability to live longer than t, elementwise."""
+        return np.asarray(np.exp(-self.cumulative_hazard(t)))
+
+    def score(self, x: ArrayLike) -> Array:
+        """λ′/λ − λ at each row of ``x`` (n, 1), (n, 1)."""
+        return self._elementwise(self._score, self._points(x), np.nan)
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Log density, normalised, at each row of ``x`` (n, 1), (n,); −inf before time zero."""
+        return self._elementwise(self._logpdf, self._points(x)[:, 0], -np.inf)
+
+    def sample(self, n: int, rng: RNG = None) -> Array:
+        """Draw ``n`` independent lifetimes, (n, 1)."""
+        generator = np.random.default_rng(rng)
+        return self._draw(check_count(n, "n", 0), generator)[:, None]
+
+    @abstractmethod
+    def _log_hazard(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _log_hazard_derivative(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _cumulative_hazard(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def _draw(self, n: int, rng: np.random.Generator) -> Array: ...
+
+    # Families whose density is simpler than their hazard write these two themselves.
+
+    def _score(self, t: Array) -> Array:
+        return self._log_hazard_derivative(t) - np.exp(self._log_hazard(t))
+
+    def _logpdf(self, t: Array) -> Array:
+        return self._log_hazard(t) - self._cumulative_hazard(t)
+
+    def _elementwise(self, function: Callable[[Array], Array], t: ArrayLike, before: float) -> Array:
+        times = as_floats("t", t)
+        inside = times >= 0
+        out = np.full(times.shape, np.nan)
+        # Limits at zero and far out are infinite or zero by right, not by mistake.
+        with np.errstate(all="ignore"):
+            out[inside] = function(times[inside])
+        out[times < 0] = before
+        return out
+
+
+def times_log(factor: float, logarithm: Array) -> Array:
+    """factor·logarithm, with 0·(−∞) = 0: the factor's term is absent from the density."""
+    return factor * logarithm if factor else np.zeros_like(logarithm)
+
+
+def divided(numerator: float, t: Array) -> Array:
+    """numerator/t, with 0/0 = 0."""
+    return numerator / t if numerator else np.zeros_like(t)
+
+
+def after_zero(function: Callable[[Array], Array], t: Array, at_zero: float) -> Array:
+    """A function at positive times, and its limit at zero."""
+    out = np.full_like(t, at_zero)
+    out[t > 0] = function(t[t > 0])
+    return out
+
+
+# ---------------------------------------------------------------------------- fits
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What asks for the data, for messages."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def durations_and_events(data: Any, family: str, *, positive: bool = True) -> tuple[Array, BoolArray]:
+    """Durations that carry information, and which of them are events; raises where there are none.
+
+    Parameters
+    ----------
+    data
+        Anything that :func:`goodstein.survival.data.as_censored` takes; without event indicators every
+        duration is an event.
+    family
+        For messages.
+    positive
+        Whether an event at time zero has density zero or infinity, so that nothing can be fitted.
+    """
+    from goodstein.survival.data import as_censored
+
+    censored = as_censored(data, _Named(f"{family}.fit"))
+    t = np.asarray(censored.durations, dtype=np.float64)
+    event = np.asarray(censored.event_observed, dtype=bool)
+    if not event.any():
+        raise InputError(
+            f"`data`: none of the {len(t)} durations ends with an event, so {family} cannot be fitted: "
+            "the likelihood grows without limit as lives get longer."
+        )
+    at_zero = event & (t == 0)
+    if positive and at_zero.any():
+        raise InputError(
+            f"`data`: {describe_rows(at_zero)} hold events at time 0, where the density of {family} is zero, "
+            "infinite or not determined, so it cannot be fitted. Record these durations more finely, or "
+            "remove them for a reason you can give."
+        )
+    # Censored at once means: nothing was seen.
+    return t[t > 0] if positive else t, event[t > 0] if positive else event
+
+
+def require_shape(t: Array, event: BoolArray, family: str) -> None:
+    """Raise where the likelihood is unbounded because all events fall on the last time of all."""
+    if (t[event] == t.max()).all():
+        raise InputError(
+            f"`data`: all events happen at the latest time, {t.max():g}, so the likelihood of {family} is "
+            "unbounded: mass at that point fits ever better. Events at two or more times are needed."
+        )
+
+
+def maximise(objective: Objective, start: ArrayLike, family: str) -> Array:
+    """Parameters at which a smooth function, mean log likelihood and its gradient, is largest."""
+    from scipy.optimize import minimize
+
+    def negative(parameters: Array) -> tuple[float, Array]:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            value, gradient = objective(parameters)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return np.inf, np.zeros_like(gradient)  # the line search then takes a shorter step
+        return -value, -gradient
+
+    with np.errstate(all="ignore"):
+        found = minimize(negative, np.asarray(start, dtype=np.float64), jac=True, method="BFGS", tol=1e-9)
+    size = float(np.abs(found.jac).max())
+    # Rounding may end the search before its tolerance is met, which does no harm.
+    if not (np.isfinite(found.fun) and size < 1e-6):
+        raise InputError(
+            f"`data`: the maximum likelihood fit of {family} did not converge (the gradient is still "
+            f"{size:.1g} after {found.nit} steps). Look for extreme durations, or rescale them."
+        )
+    return np.asarray(found.x)
+
+
+def increasing_root(function: Callable[[float], float], start: float = 1.0) -> float:
+    """The positive root of an increasing function, however large or small."""
+    from scipy.optimize import brentq
+
+    low = high = start
+    while function(low) > 0:
+        low /= 4
+    while function(high) < 0:
+        high *= 4
+    return float(low) if low == high else float(brentq(function, low, high, xtol=1e-300, rtol=1e-14))

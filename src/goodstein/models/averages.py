@@ -1,0 +1,45 @@
+"""Models whose score is an average over something else: latent variables, or observations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+from goodstein.domains.base import Domain
+from goodstein.errors import ScoreError
+from goodstein.models.model import Model
+from goodstein.numerics.frameworks import NumPy, framework_of, frameworks
+from goodstein.types import Array
+
+ROWS = 1 << 18
+"""Pairs that are handed to a user's function at once, which bounds the memory."""
+
+M = TypeVar("M", bound=Model)
+
+
+def evaluate(function: Callable[..., Any], where: str, *arguments: npt.NDArray[Any]) -> Array:
+    """Call a function of two arrays, written with NumPy or JAX, in double precision."""
+    values = function(*(argument.copy() for argument in arguments))
+    if framework_of(values) == "jax":
+        # JAX rounds NumPy arrays to single precision unless it is told otherwise.
+        (framework,) = frameworks("jax")
+        with framework.context():
+            values = framework.numpy(function(*map(framework.array, arguments)))
+    try:
+        return NumPy().numpy(values)
+    except (TypeError, ValueError) as error:
+        raise ScoreError(f"{where} must return an array of real numbers: {error}.") from None
+
+
+def truncated(model: M, domain: Domain) -> M:
+    """The same model on a part of its domain: no score changes, and draws outside are rejected."""
+    from goodstein.families import Truncated
+
+    restricted = Truncated(model, domain)
+    moved = model.on(domain)
+    moved._name = repr(restricted)
+    if model.has_sample:
+        moved._functions = {**model._functions, "sample": restricted.sample}
+    return moved

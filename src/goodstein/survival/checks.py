@@ -1,0 +1,250 @@
+"""What operators on censored data need of a hazard: at zero, at its zeros, at jumps, and far out."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from goodstein.auditing.report import Check
+from goodstein.errors import NumericalScoreWarning, ScoreError
+from goodstein.survival.data import Censored
+from goodstein.survival.model import SurvivalModel
+from goodstein.types import Array
+
+SHARES = np.array([1e-5, 1e-7])
+"""Where a hazard is taken to show its behaviour at zero, as shares of a typical duration."""
+
+TAIL = np.array([12.0, 24.0])
+"""Values of the cumulative hazard at which it is taken to show its behaviour far out."""
+
+GRID = 512
+"""Points between zero and the longest duration from which zeros and jumps are looked for."""
+
+TOLERANCE = 1e-2
+"""Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
+
+REMEDY = 'Use Martingale(), that is transform="cdf", which needs nothing of the hazard.'
+
+
+EXPECTED = 15.0
+"""With fewer expected events than this the wild bootstrap was measured to be liberal."""
+
+
+def check_events(data: Censored | None, model: SurvivalModel | None = None) -> list[Check]:
+    """Whether events were observed and, where a model is given, enough of them were to be expected.
+
+    Σ Λ₀(T) is the number of events that the model expects in the time that was watched. Where it is
+    small there may be none, and then nothing in the data balances what the others add up to.
+    """
+    if data is None:
+        return []
+    checks = []
+    if not data.event_observed.any():
+        message = f"All {len(data)} durations are censored: the test sees only that no event came."
+        checks.append(Check("events", "warn", message))
+    if model is not None:
+        expected = float(model.cumulative_hazard(data.durations).sum())
+        if expected < EXPECTED:
+            message = (
+                f"In the time watched {model.name} expects {expected:.2g} events only. With so few the "
+                "bootstrap rejects true models far too often (at the level 1 % about 40 % of them for one "
+                "expected event, 7 to 10 % for five). Use null=MonteCarlo()."
+            )
+            checks.append(Check("expected events", "warn", message, asymptotic=True))
+    return checks
+
+
+def check_agreement(model: SurvivalModel, data: Censored | None) -> list[Check]:
+    """The hazard against the derivative of the cumulative hazard, where a user wrote both."""
+    if model.trusted or data is None:
+        return []
+    name = "hazard against cumulative hazard"
+    at_zero = float(model.cumulative_hazard(np.zeros(1))[0])
+    if abs(at_zero) > 1e-9:
+        message = f"The cumulative hazard of {model.name} is {at_zero:g} at zero, where it must be 0."
+        return [Check(name, "fail", message)]
+    t = _some(data.durations[data.durations > 0])
+    h = 1e-4 * t
+    # Five points: the error is of the order of h⁴.
+    values = [model.cumulative_hazard(t + k * h) for k in (-2, -1, 1, 2)]
+    with np.errstate(invalid="ignore"):
+        slope = (values[0] - 8.0 * values[1] + 8.0 * values[2] - values[3]) / (12.0 * h)
+    hazard = model.hazard(t)
+    known = np.isfinite(slope) & np.isfinite(hazard)
+    t, slope, hazard = t[known], slope[known], hazard[known]
+    gap = np.abs(hazard - slope) - 1e-11 * values[3][known] / h[known]  # beyond what rounding does
+    wrong = gap > 1e-4 * (hazard + np.median(hazard)) if len(t) else np.zeros(0, bool)
+    # A jump of the hazard spoils a numerical derivative at single points.
+    if not wrong.size or wrong.mean() <= 0.1:
+        return [Check(name, "pass", f"They agree at {wrong.size} durations.")]
+    k = int(np.argmax(gap))
+    message = (
+        f"They differ at {int(wrong.sum())} of {wrong.size} durations: at t = {t[k]:g} the hazard is "
+        f"{hazard[k]:g}, but the cumulative hazard has the derivative {slope[k]:g}. One of them is "
+        "wrong."
+    )
+    return [Check(name, "fail", message)]
+
+
+def check_derivative(model: SurvivalModel, data: Censored | None) -> list[Check]:
+    """λ₀′/λ₀ against a numerical derivative of log λ₀, where a user wrote both."""
+    if model.trusted or data is None or not model.has_log_hazard_derivative:
+        return []
+    name = "derivative of the log hazard"
+    t = _some(data.durations[data.event_observed & (data.durations > 0)])
+    numerical = SurvivalModel(hazard=model.hazard, cumulative_hazard=model.cumulative_hazard)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalScoreWarning)
+            expected = numerical.log_hazard_derivative(t)
+        got = model.log_hazard_derivative(t)
+    except ScoreError as error:
+        return [Check(name, "warn", str(error))]
+    wrong = np.abs(got - expected) > 1e-4 * (np.abs(expected) + 1.0 / t)
+    if not wrong.size or wrong.mean() <= 0.1:
+        return [Check(name, "pass", f"It agrees with a numerical one at {wrong.size} events.")]
+    k = int(np.argmax(wrong))
+    message = (
+        f"`log_hazard_derivative` differs from the derivative of log hazard at {int(wrong.sum())} of "
+        f"{wrong.size} events: at t = {t[k]:g} it is {got[k]:g}, not {expected[k]:g}."
+    )
+    return [Check(name, "fail", message)]
+
+
+def exponent_at_zero(model: SurvivalModel) -> float:
+    """p where λ₀(t) ~ t^p near zero; inf where λ₀ vanishes faster, or altogether."""
+    far, near = model.hazard(SHARES * _scale(model))
+    if near == 0.0:
+        return float("inf")
+    return float(np.log(far / near) / np.log(SHARES[0] / SHARES[1]))
+
+
+def drift_diverges_at_zero(model: SurvivalModel) -> bool:
+    """Whether ∫(λ₀′)²/λ₀ is infinite at zero: t·(λ₀′)²/λ₀ does not vanish there."""
+    scale = _scale(model)
+    t = SHARES * scale
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumericalScoreWarning)
+            growth = t * model.hazard(t) * model.log_hazard_derivative(t) ** 2 * scale**2
+    except ScoreError:
+        return True
+    if growth[1] < 1e-5:  # rounding of a derivative that is zero
+        return False
+    return bool(np.log(growth[0] / growth[1]) / np.log(SHARES[0] / SHARES[1]) < TOLERANCE)
+
+
+def tail_exponents(model: SurvivalModel, drift: bool = False) -> float:
+    """c where λ₀, or λ₀ + |λ₀′/λ₀|, grows like exp(c·Λ₀) far out; NaN where that cannot be said."""
+    t = model.quantile(TAIL)
+    if not np.isfinite(t).all():
+        return float("nan")
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalScoreWarning)
+        values = model.hazard(t)
+        if drift:
+            try:
+                values = values + np.abs(model.log_hazard_derivative(t))
+            except ScoreError:
+                return float("nan")
+        return float(np.log(values[1] / values[0]) / (TAIL[1] - TAIL[0]))
+
+
+def zeros_inside(model: SurvivalModel, longest: float) -> list[tuple[float, float]]:
+    """Where λ₀ is zero between 0 and the longest duration, and the p with λ₀ ~ |t − t₀|^p there.
+
+    p is infinite where it is zero on an interval.
+    """
+    grid = np.linspace(0.0, longest, GRID + 1)[1:]
+    values = _finite_hazard(model, grid)
+    top, step = float(values.max()), longest / GRID
+    if (values == 0.0).sum() > 1 and (values[1:] + values[:-1] == 0.0).any():
+        return [(float(grid[np.argmin(values[1:] + values[:-1])]), float("inf"))]
+    left, middle, right = values[:-2], values[1:-1], values[2:]
+    low = np.flatnonzero((middle <= left) & (middle <= right) & (middle < np.maximum(left, right))) + 1
+    place, width = grid[low], np.full(len(low), step)
+    offsets = np.linspace(-1.0, 1.0, 9)
+    for _ in range(22):  # to the square root of rounding, where a smooth minimum is flat
+        around = place[:, None] + width[:, None] * offsets
+        found = _finite_hazard(model, around.ravel()).reshape(around.shape)
+        place, width = around[np.arange(len(place)), found.argmin(axis=1)], width * 0.4
+    if not len(place):
+        return []
+    zero = _finite_hazard(model, place) <= 1e-9 * top
+    found_zeros = []
+    for t0 in place[zero]:
+        far, near = _finite_hazard(model, t0 + step * np.array([1e-1, 1e-3]))
+        found_zeros.append(
+            (float(t0), float(np.log(far / near) / np.log(100.0)) if near > 0 else float("inf"))
+        )
+    return found_zeros
+
+
+def first_jump(model: SurvivalModel, longest: float) -> float | None:
+    """Where λ₀ jumps, if it does: halving an interval does not make the difference of its ends vanish."""
+    low = np.linspace(0.0, longest, GRID + 1)[1:-1]
+    high = low + longest / GRID
+    at_low, at_high = (_finite_hazard(model, t) for t in (low, high))
+    top = float(np.maximum(at_low, at_high).max())
+    for _ in range(40):
+        open_ = np.abs(at_high - at_low) > 1e-7 * top
+        low, high, at_low, at_high = (a[open_] for a in (low, high, at_low, at_high))
+        if not len(low):
+            return None
+        middle = 0.5 * (low + high)
+        value = _finite_hazard(model, middle)
+        left = np.abs(value - at_low) >= np.abs(at_high - value)
+        low, at_low = np.where(left, low, middle), np.where(left, at_low, value)
+        high, at_high = np.where(left, middle, high), np.where(left, value, at_high)
+    return float(low[0])
+
+
+def longest_duration(model: SurvivalModel, data: Censored | None) -> float:
+    """How far the data go; without data, where a hundredth survives."""
+    if data is not None and data.durations.max() > 0:
+        return float(data.durations.max())
+    end = float(model.quantile([np.log(100.0)])[0])
+    return end if np.isfinite(end) else _scale(model)
+
+
+def check_smooth(model: SurvivalModel, longest: float, name: str) -> list[Check]:
+    """λ₀ must have no jumps, and no zeros that are kinks, for an operator that differentiates it."""
+    jump = first_jump(model, longest)
+    if jump is not None:
+        message = (
+            f"The hazard of {model.name} jumps at t = {jump:.6g}, where it has no derivative, so Stein's "
+            f"identity fails. {REMEDY}"
+        )
+        return [Check(name, "fail", message)]
+    for t0, p in zeros_inside(model, longest):
+        if p <= 1.0 + TOLERANCE:
+            message = (
+                f"The hazard of {model.name} is zero at t = {t0:.6g}, where it behaves like |t − "
+                f"t₀|^{p:.2f}: the statistic has no finite variance. {REMEDY}"
+            )
+            return [Check(name, "fail", message)]
+    return []
+
+
+def _some(durations: Array, count: int = 50) -> Array:
+    """At most so many different durations, spread evenly."""
+    t = np.unique(durations)
+    return t[np.linspace(0, len(t) - 1, min(len(t), count)).astype(np.intp)]
+
+
+def _finite_hazard(model: SurvivalModel, t: Array) -> Array:
+    values = model.hazard(np.maximum(t, 0.0))
+    return np.where(np.isfinite(values), values, 0.0)
+
+
+def _scale(model: SurvivalModel) -> float:
+    """A duration of the order of the median; 1 where the cumulative hazard is bounded below that."""
+    t = 1.0
+    while model.cumulative_hazard([t])[0] < 0.5:
+        t *= 4.0
+        if t > 1e300:
+            return 1.0
+    while t > 1e-300 and model.cumulative_hazard([t / 4.0])[0] >= 0.5:
+        t /= 4.0
+    return t

@@ -1,0 +1,261 @@
+"""The aggregated test."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from goodstein.auditing.report import AuditReport
+from goodstein.domains.base import Domain
+from goodstein.engine.executors import Workers, check_workers
+from goodstein.errors import CalibrationWarning, InputError, SteinIdentityError
+from goodstein.kernels.base import Kernel
+from goodstein.nulls import Null, WildBootstrap
+from goodstein.nulls.combine import combined
+from goodstein.operators import Operator
+from goodstein.operators.embedding import MeanEmbedding
+from goodstein.pipeline.compose import as_generator, choose_kernel, compose
+from goodstein.pipeline.run import (
+    check_null,
+    describe_data,
+    draw_seeds,
+    quick_audit,
+    recorded,
+    refusal,
+    short,
+)
+from goodstein.problems.collection import Collection
+from goodstein.problems.problem import Problem
+from goodstein.results.members import AggregatedResult, Member
+from goodstein.tests_of_fit.collections import default_collection, default_kernels, without_draws
+from goodstein.types import RNG, Array, ArrayLike
+
+Group = tuple[Problem, tuple[Kernel, ...]]
+"""A problem with an operator, and the kernels to use with it."""
+
+
+def aggregated_test(
+    data: ArrayLike,
+    model: Any,
+    *,
+    domain: Domain | None = None,
+    kernels: Sequence[Kernel] | None = None,
+    operators: Sequence[Operator] | None = None,
+    weights: Sequence[float] | None = None,
+    null: Null = WildBootstrap(1999),  # noqa: B008 - frozen, used as a value
+    workers: Workers = None,
+    rng: RNG = None,
+    audit: bool = True,
+) -> AggregatedResult:
+    """Test whether a model fits data, by many kernel Stein discrepancies at once.
+
+    Which bandwidth, kernel and operator find a difference depends on the difference, which is not known;
+    and to try several and report the best is not a test. This one takes a whole collection. Its statistic
+    is the smallest (weighted) p-value of a member, calibrated by draws of all members jointly, so its own
+    p-value is valid whatever the collection: a second copy of a member changes nothing, and members that
+    resemble each other cost little.
+
+    Parameters
+    ----------
+    data, model, domain
+        As in :func:`ksd_test`.
+    kernels
+        Kernels, each used with every operator. None takes several bandwidths of the operator's own kernel.
+    operators
+        Operators. With `kernels` None takes the domain's own operator; if both are None, the library's
+        collection for the domain. Where the model has a sampler some of its members compare the data with
+        draws, which must be independent; for a sampler that is a Markov chain name the operators.
+    weights
+        Relative weights of the members, in the order (first operator with all kernels, second operator
+        with all kernels, …): a member with twice the weight may have twice the p-value. None takes equal
+        ones, or those of the library's collection.
+    null
+        How the joint null distribution is drawn: :class:`WildBootstrap`, with the same signs for all
+        members; :class:`MonteCarlo`, which simulates the model and is exact at every sample size;
+        :class:`ParametricBootstrap` for a model that was fitted to the same data.
+    workers, rng
+        As in :func:`ksd_test`.
+    audit
+        Whether to raise :class:`SteinIdentityError` when one of the `operators` cannot keep its level.
+        A member of the library's own collection that cannot is left out, and a note says so.
+
+    Returns
+    -------
+    AggregatedResult
+        A :class:`TestResult` with all members and their p-values, alone and adjusted for the others.
+
+    References
+    ----------
+    Westfall, Young (1993), Resampling-based multiple testing. Schrab, Guedj, Gretton (2022), KSD
+    aggregated goodness-of-fit test.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> model = gs.families.Dirichlet([0.5, 0.5, 0.5])
+    >>> gs.aggregated_test(model.sample(200, rng=1), model, rng=1).pvalue > 0.05
+    True
+    >>> other = gs.families.Dirichlet([0.8, 0.5, 0.5])
+    >>> result = gs.aggregated_test(other.sample(200, rng=1), model, rng=1)
+    >>> result.pvalue <= 0.01
+    True
+    >>> len(result.members) > 3
+    True
+    """
+    check_workers(workers)
+    check_null(null)
+    if not hasattr(null, "calibrate_jointly"):
+        raise InputError(
+            f"`null`: {null!r} cannot draw the statistics of several tests jointly. Use WildBootstrap(), "
+            "MonteCarlo() or ParametricBootstrap(fit)."
+        )
+    seeds = draw_seeds(as_generator(rng))
+    groups, defaults = _groups(data, model, domain, operators, kernels, seeds[2])
+    simulated = getattr(null, "simulates", False)
+    probe_rng = np.random.default_rng(seeds[0])
+    kept, report, notes = _audited(groups, probe_rng, audit, operators is None, simulated)
+    if operators is None and kernels is None:
+        missing = without_draws(groups[0][0], [problem.operator for problem, _ in groups])
+        notes += [] if missing is None else [missing]
+    groups = [groups[k] for k in kept]
+    shares = _shares(weights, groups, [defaults[k] for k in kept])
+    for check in report.checks:
+        if check.status == "warn" and not (check.asymptotic and simulated):
+            notes.append(check.message)
+            if check.asymptotic:
+                warnings.warn(check.message, CalibrationWarning, stacklevel=2)
+    collection = Collection(tuple(groups))
+    null_rng = np.random.default_rng(seeds[1])
+    joint, told = recorded(
+        groups[0][0],
+        null,
+        lambda: null.calibrate_jointly(collection, workers=workers, rng=null_rng),
+        stacklevel=3,
+    )
+    calibration, adjusted, observed = combined(joint, shares)
+    members = tuple(
+        Member(
+            problem.fitted_operator,
+            problem.fitted_kernel,
+            float(shares[k]),
+            float(joint.statistics[k]),
+            joint[k].pvalue,
+            float(adjusted[k]),
+            float(observed[k]),
+        )
+        for k, problem in enumerate(collection.problems)
+    )
+    best = max(members, key=lambda member: member.evidence)
+    problem = groups[0][0]
+    return AggregatedResult(
+        statistic=calibration.statistic,
+        pvalue=calibration.pvalue,
+        null_distribution=calibration.draws,
+        n=collection.problems[0].form.n,
+        model=problem.model.name,
+        domain=problem.domain,
+        operator=best.operator,
+        kernel=best.kernel,
+        null=null,
+        audit=report,
+        notes=(*notes, *told),
+        data=describe_data(problem.data),
+        title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
+        members=members,
+    )
+
+
+def _groups(
+    data: Any,
+    model: Any,
+    domain: Domain | None,
+    operators: Sequence[Operator] | None,
+    kernels: Sequence[Kernel] | None,
+    seed: int,
+) -> tuple[list[Group], list[tuple[float, ...]]]:
+    """Problems and kernels, everything validated, and the weights that members have by default."""
+    if operators is None:
+        own = compose(data, model, domain, None, None, seed)
+        if kernels is not None:
+            chosen = _as_kernels(kernels, own.operator)
+            return [(own, chosen)], [(1.0,) * len(chosen)]
+        entries = default_collection(own)
+        problems = [compose(data, model, domain, entry.operator, None, seed) for entry in entries]
+        groups = [(p, tuple(entry.kernels)) for p, entry in zip(problems, entries, strict=True)]
+        return groups, [entry.weights for entry in entries]
+    named = _as_list(operators, "operators", "Langevin()")
+    kernels = None if kernels is None else _as_list(kernels, "kernels", "Gaussian()")
+    problems = [compose(data, model, domain, operator, None, seed) for operator in named]
+    groups = [(problem, _as_kernels(kernels, problem.operator)) for problem in problems]
+    return groups, [(1.0,) * len(chosen) for _, chosen in groups]
+
+
+def _as_kernels(kernels: Sequence[Kernel] | None, operator: Operator) -> tuple[Kernel, ...]:
+    if kernels is None:
+        return tuple(default_kernels(operator))
+    return tuple(choose_kernel(kernel, operator) for kernel in _as_list(kernels, "kernels", "Gaussian()"))
+
+
+def _as_list(values: Any, name: str, example: str) -> list[Any]:
+    """A sequence of parts, which must not be empty; a lone part is a mistake that is easily made."""
+    try:
+        found = list(values)
+    except TypeError:
+        raise InputError(f"`{name}` must be a sequence such as [{example}], got {values!r}.") from None
+    if not found:
+        raise InputError(f"`{name}` is empty. Leave it out to take the library's own.")
+    missing = [k for k, value in enumerate(found) if value is None]
+    if missing:
+        raise InputError(f"`{name}`[{missing[0]}] is None. Name it, for example {example}.")
+    return found
+
+
+def _audited(
+    groups: list[Group], rng: np.random.Generator, audit: bool, ours: bool, simulated: bool
+) -> tuple[list[int], AuditReport, list[str]]:
+    """Which groups are tested, one report for all of them, and what there is to tell."""
+    reports = [quick_audit(problem, rng, simulated=simulated) for problem, _ in groups]
+    notes: list[str] = []
+    kept = [k for k, report in enumerate(reports) if report.valid]
+    if len(kept) < len(groups):
+        broken = [report for report in reports if not report.valid]
+        reasons = " ".join(dict.fromkeys(m for report in broken for m in report.messages("fail")))
+        names = ", ".join(report.operator for report in broken)
+        scored = [k for k in kept if not isinstance(groups[k][0].operator, MeanEmbedding)]
+        if ours and scored and audit:
+            notes.append(f"Left out, because the audit refused it: {names}. {reasons}")
+        elif audit:
+            raise SteinIdentityError(refusal(broken[0]))
+        else:
+            notes.append(f"The audit refused {names} and was overruled; the p-value is not valid. {reasons}")
+            kept = list(range(len(groups)))
+    groups, reports = [groups[k] for k in kept], [reports[k] for k in kept]
+    checks = tuple(dict.fromkeys(check for report in reports for check in report.checks))
+    operators = ", ".join(dict.fromkeys(short(problem.operator) for problem, _ in groups))
+    return kept, AuditReport(reports[0].model, reports[0].domain, operators, checks), notes
+
+
+def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[tuple[float, ...]]) -> Array:
+    """Shares of the members, which add up to one."""
+    count = sum(len(kernels) for _, kernels in groups)
+    if weights is None:
+        own = np.concatenate(defaults)
+        return np.asarray(own / own.sum())
+    try:
+        given = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if given.shape != (count,):
+        raise InputError(
+            f"`weights` must be {count} numbers, one for each member (operators × kernels), got {weights!r}."
+        )
+    bad = np.flatnonzero(~(np.isfinite(given) & (given > 0)))
+    if bad.size:
+        raise InputError(
+            f"`weights`[{bad[0]}] is {given[bad[0]]}; weights must be positive. Leave out a member that "
+            "should have none."
+        )
+    return np.asarray(given / given.sum())

@@ -1,0 +1,356 @@
+"""The relative test: which of two models, both perhaps wrong, is closer to the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from goodstein.auditing.report import AuditReport
+from goodstein.domains.base import Domain
+from goodstein.engine.executors import Workers, check_workers, run
+from goodstein.engine.reduce import Form
+from goodstein.engine.signs import CHUNK
+from goodstein.errors import InputError, ScoreError, SteinIdentityError
+from goodstein.kernels.base import Kernel
+from goodstein.numerics.ranges import cut
+from goodstein.operators import Operator
+from goodstein.pipeline.compose import as_generator, compose
+from goodstein.pipeline.run import draw_seeds, quick_audit, refusal
+from goodstein.problems.problem import Problem
+from goodstein.results.result import TestResult
+from goodstein.types import RNG, Array, ArrayLike
+
+DEGENERATE, CLEAR = 2.0, 2.0
+"""What two models that both fit perfectly would show, and hardly ever more.
+
+Then n·D is near Σλ(Z² − 1), with λ the eigenvalues of h_P − h_Q and Z standard normal, and the variance,
+relative to its mean, near Σλ²Z²/Σλ². The test is undefined where that ratio is at most `DEGENERATE`, which
+it exceeds with a probability of at most 16 %, and D at most `CLEAR` of the standard deviations that it would
+have.
+"""
+
+EQUAL = 1e-8
+"""Stein matrices that differ by no more than this, relative to their size, are the same but for rounding."""
+
+STRIPS = 64
+"""Each strip of rows reports one number per column, so that memory stays a multiple of n."""
+
+
+@dataclass(frozen=True)
+class NormalLimit:
+    """The limit law of the difference of two U-statistics: N(0, variance).
+
+    The p-value is 1 − Φ(D/√variance), with the jackknife's estimate of the variance.
+    """
+
+    variance: float
+
+    def __repr__(self) -> str:
+        return f"NormalLimit(variance={self.variance:.6g})"
+
+
+class RelativeResult(TestResult):
+    """The outcome of a relative test; ``pvalue`` is NaN where the test is undefined.
+
+    ``statistic`` is KSD²_P − KSD²_Q; ``details`` has both, the standard error of the difference, and
+    whether the test is undefined.
+    """
+
+    @property
+    def undefined(self) -> bool:
+        """Whether both models fit so well that they cannot be compared; there is no p-value then."""
+        return bool(self.details["undefined"])
+
+    _statistic_name = "KSD²_P − KSD²_Q, U-statistics"
+
+    def _verdict(self) -> str:
+        if not self.audit.valid:
+            return "The p-value is not valid: the audit refused this test and was overruled."
+        if math.isnan(self.pvalue):
+            return "Undefined: the two models are too alike on these data to be compared."
+        evidence = "Strong evidence" if self.pvalue <= 0.01 else "Evidence"
+        if self.pvalue > 0.05:
+            evidence = "No evidence"
+        return f"{evidence} that Q fits better than P."
+
+
+def relative_ksd_test(
+    data: ArrayLike,
+    model_p: Any,
+    model_q: Any,
+    *,
+    domain: Domain | None = None,
+    operator: Operator | tuple[Operator | None, Operator | None] | None = None,
+    kernel: Kernel | None = None,
+    workers: Workers = None,
+    rng: RNG = None,
+    audit: bool = True,
+) -> TestResult:
+    r"""Test whether model Q is closer to the data than model P, by their kernel Stein discrepancies.
+
+    The null hypothesis is KSD²_P ≤ KSD²_Q: P fits at least as well as Q. Neither needs to be true,
+    and at least one should not be: the statistic
+
+    .. math:: D = U_P - U_Q
+
+    is asymptotically normal unless both models fit perfectly. Its variance is the jackknife's.
+
+    Parameters
+    ----------
+    data
+        Observations, (n, d) or a data frame; (n,) for one dimension.
+    model_p, model_q
+        Models, as in :func:`ksd_test`; for example two :class:`LatentModel`.
+    domain
+        Where both are densities; None takes their own, or R^d.
+    operator
+        Stein operator for both; a pair (for P, for Q) where they differ only in how they estimate the
+        score, as ``(Latent(100), Langevin())`` do; None takes the default of each model.
+    kernel
+        The same for both. None takes :class:`IMQ` with the median bandwidth of the data.
+    workers, rng, audit
+        As in :func:`ksd_test`.
+
+    Returns
+    -------
+    TestResult
+        With ``statistic`` D; ``pvalue`` 1 − Φ(D/√variance), small if Q fits better; and in ``details``
+        both discrepancies, the standard error, and ``"undefined"``, which is True, the p-value being
+        NaN, where difference and variance could be those of two models that both fit perfectly.
+
+    Notes
+    -----
+    Models that were fitted to these very data have an advantage that grows with the number of their
+    parameters. Fit both on other data.
+
+    References
+    ----------
+    Kanagawa, Jitkrittum, Mackey, Fukumizu, Gretton (2023), A kernel Stein test for comparing latent
+    variable models, Journal of the Royal Statistical Society B 85.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> x = gs.families.Normal(0.0, 1.0).sample(300, rng=1)
+    >>> worse, better = gs.families.Normal(0.6, 1.0), gs.families.Normal(0.2, 1.0)
+    >>> gs.relative_ksd_test(x, worse, better, rng=1).pvalue < 0.05
+    True
+    >>> gs.relative_ksd_test(x, better, worse, rng=1).pvalue < 0.05
+    False
+    """
+    check_workers(workers)
+    generator = as_generator(rng)
+    # Latent draws for P and for Q must not be the same numbers in different rows.
+    seeds = [draw_seeds(generator), draw_seeds(generator)]
+    operators = _pair(operator)
+    p, q = (
+        compose(data, model, domain, chosen, kernel, seed[2])
+        for model, chosen, seed in zip((model_p, model_q), operators, seeds, strict=True)
+    )
+    if len(p.data) < 3:
+        raise InputError(f"`data` has {len(p.data)} rows; a relative test needs at least 3.")
+    if p.domain != q.domain:
+        raise InputError(
+            f"{p.model.name} lives on {p.domain!r}, {q.model.name} on {q.domain!r}. Pass `domain`, the one "
+            "on which both are to be compared."
+        )
+    reports = [
+        quick_audit(problem, np.random.default_rng(seed[0]))
+        for problem, seed in zip((p, q), seeds, strict=True)
+    ]
+    report = _joined(reports)
+    notes = list(report.messages("warn"))
+    for part in reports:
+        if not part.valid and audit:
+            raise SteinIdentityError(refusal(part))
+    if not report.valid:
+        reasons = " ".join(report.messages("fail"))
+        notes.insert(0, f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
+    q = _same_kernel(p, q)
+    notes += _alike(p, q)
+    found = _compared(p, q, workers)
+    return _result(p, q, found, report, notes)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """U_P, U_Q, the jackknife variance of their difference, and the mean square of H_P − H_Q."""
+
+    u_p: float
+    u_q: float
+    n: int
+    variance: float
+    square: float
+    equal: bool
+
+    @property
+    def undefined(self) -> bool:
+        """Whether all could be the noise of two models that both fit perfectly.
+
+        Without signal the entries of H_P − H_Q are uncorrelated, and their mean square is all that
+        matters: D has the variance 2·square/n(n−1), and its jackknife variance the mean
+        4·square/n(n−2).
+        """
+        degenerate = self.variance <= DEGENERATE * 4.0 * self.square / (self.n * (self.n - 2))
+        spread = math.sqrt(2.0 * self.square / (self.n * (self.n - 1)))
+        return self.equal or (degenerate and abs(self.u_p - self.u_q) <= CLEAR * spread)
+
+
+def _compared(p: Problem, q: Problem, workers: Workers) -> _Found:
+    """One pass over the upper triangles of both Stein matrices."""
+    form_p, form_q = p.form, q.form
+    n = form_p.n
+    strips = cut(0, n, max(CHUNK, -(-n // STRIPS)))
+    shares = run(_Strip(form_p, form_q), strips, workers, size=n)
+    rows = np.zeros(n)
+    for strip, (share, _) in zip(strips, shares, strict=True):
+        rows[strip.start :] += share
+    sum_p, sum_q, squares = np.sum([sums for _, sums in shares], axis=0)
+    pairs = n * (n - 1)
+    variance = jackknife_variance(rows)
+    square = 2.0 * squares / pairs
+    size = float(np.mean(form_p.diagonal()) + np.mean(form_q.diagonal()))
+    if not np.isfinite([variance, square, size]).all():
+        raise ScoreError(
+            "The statistic or its variance is not finite, because a score is too large to be squared. Check "
+            "the scores, or rescale the data and the models."
+        )
+    equal = math.sqrt(square) <= EQUAL * size
+    return _Found(float(2.0 * sum_p / pairs), float(2.0 * sum_q / pairs), n, variance, square, equal)
+
+
+def jackknife_variance(row_sums: Array) -> float:
+    """The jackknife's variance of a U-statistic of degree two, from the row sums without diagonal.
+
+    Leaving out row i gives (T − 2r_i)/((n−1)(n−2)), with T the sum of all r_i; the variance is
+    (n−1)/n times the sum of squared deviations of these n values from their mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.tests_of_fit.relative import jackknife_variance
+    >>> round(jackknife_variance(np.array([1.0, 2.0, 3.0])), 10)
+    1.3333333333
+    """
+    n = len(row_sums)
+    deviations = (n * row_sums - row_sums.sum()) / (n * (n - 1.0) * (n - 2.0))
+    return float((n - 1) * 4.0 * np.mean(deviations**2))
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """Sums over the part of both matrices above the diagonal that begins in some rows."""
+
+    p: Form
+    q: Form
+
+    def __call__(self, strip: slice) -> tuple[Array, Array]:
+        """Row sums of H_P − H_Q from the strip's first row on, and (Σ H_P, Σ H_Q, Σ (H_P − H_Q)²)."""
+        n, first = self.p.n, strip.start
+        rows, sums = np.zeros(n - first), np.zeros(3)
+        for part in cut(strip.start, strip.stop, CHUNK):
+            for cols in cut(part.start, n, CHUNK):
+                # A block may be scratch that the next one overwrites.
+                block = np.array(self.p.block(part, cols))
+                other = self.q.block(part, cols)
+                if cols.start < part.stop:
+                    offset = part.start - cols.start + 1
+                    block, other = np.triu(block, offset), np.triu(other, offset)
+                sums[:2] += block.sum(), other.sum()
+                block -= other
+                sums[2] += np.einsum("ij,ij->", block, block)
+                rows[part.start - first : part.stop - first] += block.sum(axis=1)
+                rows[cols.start - first : cols.stop - first] += block.sum(axis=0)
+        return rows, sums
+
+
+def _pair(operator: Any) -> tuple[Operator | None, Operator | None]:
+    if isinstance(operator, Sequence) and not isinstance(operator, str):
+        if len(operator) != 2:
+            raise InputError(f"`operator` must be one operator or a pair (for P, for Q), got {operator!r}.")
+        return operator[0], operator[1]
+    return operator, operator
+
+
+def _same_kernel(p: Problem, q: Problem) -> Problem:
+    """Q with the kernel of P, bandwidth included; both must look at the data in the same way."""
+    if not np.array_equal(p.features.points, q.features.points):
+        if getattr(p.operator, "takes_censored", False):
+            raise InputError(
+                "Each model transforms the durations by its own distribution, so no kernel serves both. Pass "
+                "operator=Martingale(transform=None), or Survival()."
+            )
+        raise InputError(
+            f"{p.operator!r} and {q.operator!r} look at the data in different coordinates, so no kernel "
+            "serves both. Pass the same `operator` for both models."
+        )
+    moved = replace(q, kernel=p.fitted_kernel)
+    # What was computed stays: features may hold many draws of latent variables.
+    moved.__dict__.update(fitted_operator=q.fitted_operator, features=q.features)
+    return moved
+
+
+def _alike(p: Problem, q: Problem) -> list[str]:
+    """A note where the operators are not the same but for the estimation of the score."""
+    kinds = [repr(getattr(part.fitted_operator, "operator", part.fitted_operator)) for part in (p, q)]
+    if kinds[0] == kinds[1]:
+        return []
+    return [
+        f"The discrepancy of P is that of {kinds[0]}, the discrepancy of Q that of {kinds[1]}; they are not "
+        "on one scale."
+    ]
+
+
+def _joined(reports: Sequence[AuditReport]) -> AuditReport:
+    """What was found about P and about Q, in one report."""
+    checks = tuple(
+        replace(check, name=f"{check.name} ({name})", message=f"{name}: {check.message}")
+        for name, report in zip("PQ", reports, strict=True)
+        for check in report.checks
+    )
+    p, q = reports
+    operator = p.operator if p.operator == q.operator else f"{p.operator} and {q.operator}"
+    return AuditReport(f"P = {p.model}, Q = {q.model}", p.domain, operator, checks)
+
+
+def _result(p: Problem, q: Problem, found: _Found, report: AuditReport, notes: list[str]) -> TestResult:
+    from statistics import NormalDist
+
+    difference, deviation = found.u_p - found.u_q, math.sqrt(found.variance)
+    undefined = bool(found.undefined)
+    if undefined:
+        notes.append(
+            "The difference and its variance are no larger than they would be if both models fitted the data "
+            "perfectly, so the normal limit does not hold and there is no p-value. More data may separate "
+            "the models; ksd_test says whether each of them fits."
+        )
+    shares = (np.arange(999) + 0.5) / 999
+    null = [] if undefined else [deviation * NormalDist().inv_cdf(share) for share in shares]
+    same = repr(p.fitted_operator) == repr(q.fitted_operator)
+    return RelativeResult(
+        statistic=difference,
+        pvalue=math.nan if undefined else 0.5 * math.erfc(difference / deviation / math.sqrt(2.0)),
+        null_distribution=np.array(null),
+        n=len(p.data),
+        model=report.model,
+        domain=p.domain,
+        operator=p.fitted_operator if same else (p.fitted_operator, q.fitted_operator),
+        kernel=p.fitted_kernel,
+        null=NormalLimit(found.variance),
+        audit=report,
+        notes=tuple(notes),
+        title="Relative kernel Stein discrepancy test",
+        details={
+            "KSD²_P": found.u_p,
+            "KSD²_Q": found.u_q,
+            "std. error": deviation,
+            "undefined": undefined,
+        },
+    )
+
+
+__all__ = ["RelativeResult", "relative_ksd_test"]
