@@ -5,12 +5,57 @@ Every message says what is wrong, where, and how to fix it.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
 import numpy as np
 
-from goodstein.types import BoolArray
+from goodstein.types import ArrayLike, BoolArray
+
+PACKAGE = str(Path(__file__).parent)
 
 
-class InputError(ValueError):
+class Explained(Exception):
+    """An error in parts: what is wrong, with which argument and in which rows, and what to do about it.
+
+    Whoever catches one takes the parts, and nobody reads the text. It begins with the ``argument`` and goes
+    on with the ``reason``, a sentence of its own or, with ``predicate``, the end of one that the argument
+    begins: "`data` has no columns." It ends with the ``remedy``, how to fix it. ``rows`` are those concerned.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        argument: str | None = None,
+        predicate: bool = False,
+        rows: BoolArray | np.bool_ | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.reason, self.argument, self.predicate, self.remedy = reason, argument, predicate, remedy
+        self.rows = None if rows is None else np.flatnonzero(rows)
+        subject = "" if argument is None else f"`{argument}`{'' if predicate else ':'} "
+        super().__init__(f"{subject}{self.bare}")
+
+    @property
+    def bare(self) -> str:
+        """Reason and remedy, without the argument, which may be another one where the error is caught."""
+        return self.reason if self.remedy is None else f"{self.reason} {self.remedy}"
+
+    def told(self, argument: str | None = None, *, remedy: str | None = None, before: str = "") -> Self:
+        """The same error about another argument, with another remedy, or with words before the reason."""
+        predicate = self.predicate and not before
+        other = type(self)(
+            f"{before}{self.reason}", argument=argument, predicate=predicate, remedy=remedy or self.remedy
+        )
+        other.rows = self.rows
+        return other
+
+
+class InputError(Explained, ValueError):
     """The data or an argument cannot be used as given."""
 
 
@@ -22,15 +67,19 @@ class ScoreError(InputError):
     """A score, log density or auxiliary function cannot be evaluated or differentiated as needed."""
 
 
+class NotFiniteError(ScoreError):
+    """A score, log density or weight is infinite or NaN at some rows."""
+
+
 class BandwidthError(InputError):
     """A rule can take no bandwidth from the data, because all points are the same."""
 
 
-class SteinIdentityError(ValueError):
+class SteinIdentityError(Explained, ValueError):
     """Stein's identity does not hold, so the test would not keep its level."""
 
 
-class SamplingError(RuntimeError):
+class SamplingError(Explained, RuntimeError):
     """A model cannot be sampled, or only with unreasonable effort."""
 
 
@@ -55,3 +104,21 @@ def describe_rows(bad: BoolArray | np.bool_) -> str:
     if len(rows) == 1:
         return f"1 of {bad.size} rows (row {rows[0]})"
     return f"{rows.size} of {bad.size} rows (the first is row {rows[0]})"
+
+
+def refuse_rows(
+    bad: ArrayLike, what: str, remedy: str | None = None, *, argument: str = "data", error: Any = InputError
+) -> None:
+    """Raise where rows are bad, (n,), and say which they are and what is wrong with them."""
+    rows = np.asarray(bad)
+    if rows.any():
+        raise error(f"{describe_rows(rows)} {what}", argument=argument, rows=rows, remedy=remedy)
+
+
+def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -> None:
+    """Warn whoever called the library, however deep inside it the reason was found."""
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,17 +11,28 @@ from goodstein.errors import DomainError
 from goodstein.types import Array
 
 
-class Frozen(ABC):
+class Frozen:
     """A value that is compared, hashed, copied and pickled by its constructor's arguments.
 
     Unlike a frozen dataclass it may keep arrays, which are neither hashable nor comparable
     as a whole. Pickling goes through the constructor, so that what the constructor
     prepares (read-only arrays, spatial indices) exists again in every worker process.
+
+    A subclass fills its attributes in ``__init__`` with :meth:`_set`; those that hold the constructor's
+    arguments have their names, or are listed in :attr:`_parameters`.
     """
 
-    @abstractmethod
-    def _arguments(self) -> tuple[Hashable, ...]:
+    _parameters: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and not cls._parameters:
+            code = vars(cls)["__init__"].__code__
+            cls._parameters = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+    def _arguments(self) -> tuple[Any, ...]:
         """Arguments from which the constructor builds an equal object."""
+        return tuple(_hashable(getattr(self, name)) for name in self._parameters)
 
     def _set(self, **attributes: object) -> None:
         """Fill the attributes; for constructors only."""
@@ -49,6 +58,9 @@ class Frozen(ABC):
     def __hash__(self) -> int:
         return hash(self._arguments())
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self._arguments()))})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._arguments()
 
@@ -58,9 +70,10 @@ def as_dimension(value: object, name: str, at_least: int) -> int:
     try:
         dimension = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise DomainError(f"`{name}` must be a whole number, got {value!r}.") from None
+        reason = f"must be a whole number, got {value!r}."
+        raise DomainError(reason, argument=name, predicate=True) from None
     if dimension < at_least:
-        raise DomainError(f"`{name}` must be at least {at_least}, got {dimension}.")
+        raise DomainError(f"must be at least {at_least}, got {dimension}.", argument=name, predicate=True)
     return dimension
 
 
@@ -69,14 +82,14 @@ def as_floats(value: object, name: str) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DomainError(f"`{name}` must hold numbers: {error}") from None
+        raise DomainError(f"must hold numbers: {error}", argument=name, predicate=True) from None
     if np.isnan(array).any():
-        raise DomainError(f"`{name}` must not hold NaN, got {value!r}.")
+        raise DomainError(f"must not hold NaN, got {value!r}.", argument=name, predicate=True)
     return array + 0.0
 
 
-def nested_tuple(array: Array) -> tuple[Any, ...]:
-    """Return a one- or two-dimensional array as a hashable tuple."""
-    if array.ndim == 1:
-        return tuple(array.tolist())
-    return tuple(tuple(row) for row in array.tolist())
+def _hashable(value: Any) -> Any:
+    """Arrays as nested tuples."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 
@@ -37,17 +34,15 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     return load, lambda: names, names
 
 
-def deferred(name: str) -> ModuleType:
+class deferred:
     """A module of this library that is loaded when one of its attributes is first asked for.
 
-    For parts that most calls do not need, such as the operators of other kinds of data.
+    For parts that most calls do not need, such as the operators of other kinds of data; only ever down the
+    arrows of the architecture, like every other import.
     """
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.find_spec(name)
-    assert spec is not None and spec.loader is not None
-    spec.loader = importlib.util.LazyLoader(spec.loader)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)

@@ -1,17 +1,134 @@
-"""Tables as text and as HTML, for everything here that reports one."""
+"""How results speak: as text, as HTML for notebooks, and as plain numbers for JSON."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import json
+import math
+import pickle
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from goodstein.results.result import short
+import numpy as np
 
 Line = Sequence[str]
 
+LONGEST_DETAIL = 80
+"""Characters of a list in the summary."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in lines below a header; without one, names and what they stand for."""
+
+    header: Line
+    lines: Sequence[Line]
+    title: str = ""
+
+    def text(self) -> list[str]:
+        """Lines of text: the first column and words to the left, numbers to the right."""
+        shown = [self.header, *self.lines] if self.header else self.lines
+        columns = [
+            [f"{cell:{'<' if self._is_words(i) else '>'}{max(map(len, column))}}" for cell in column]
+            for i, column in enumerate(zip(*shown, strict=True))
+        ]
+        return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+    def html(self) -> str:
+        """The same for a notebook."""
+        left = "" if self.header else " style='text-align:left'"
+
+        def row(line: Line, first: str, others: str) -> str:
+            tags = [first, *[others] * (len(line) - 1)]
+            cells = (f"<{t}{left}>{html.escape(cell)}</{t}>" for t, cell in zip(tags, line, strict=True))
+            return f"<tr>{''.join(cells)}</tr>"
+
+        rows = [row(self.header, "th", "th")] if self.header else []
+        rows += [row(line, "td" if self.header else "th", "td") for line in self.lines]
+        title = f"<strong>{html.escape(self.title)}</strong>" if self.title else ""
+        return f"{title}<table>{''.join(rows)}</table>"
+
+    def _is_words(self, column: int) -> bool:
+        return not (self.header and column) or any(line[column][:1].isalpha() for line in self.lines)
+
+
+class Report(ABC):
+    """A dataclass that reports something: a title, tables and notes, and all of it as JSON.
+
+    A subclass has :meth:`_tables`; the other parts where there is something to say.
+    """
+
+    @abstractmethod
+    def _tables(self) -> Sequence[Table]:
+        """What is reported."""
+
+    def _title(self) -> str:
+        return ""
+
+    def _notes(self) -> Sequence[str]:
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, strings and lists."""
+        own = [part.name for part in fields(self) if not part.name.startswith("_")]  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in own}
+
+    def to_json(self, **options: Any) -> str:
+        """:meth:`to_dict` as JSON; options go to :func:`json.dumps`."""
+        return json.dumps(self.to_dict(), **options)
+
+    def __str__(self) -> str:
+        blocks = [[self._title()]]
+        for table in self._tables():
+            blocks += [[table.title], table.text()]
+        blocks.append([f"  {note}" for note in self._notes()])
+        return "\n\n".join("\n".join(block) for block in blocks if any(block))
+
+    def _repr_html_(self) -> str:
+        tables = "".join(table.html() for table in self._tables())
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
+        return f"<div><strong>{html.escape(self._title())}</strong>{tables}{notes}</div>"
+
+
+class Words(str):
+    """What is left of an object that cannot be stored: its description."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def storable(thing: Any) -> Any:
+    """The thing itself if it can be pickled, otherwise its description; a user's function often cannot."""
+    try:
+        pickle.dumps(thing)
+    except Exception:
+        return Words(repr(thing))
+    return thing
+
+
+def plain(value: Any) -> Any:
+    """Numbers, strings, lists and dictionaries; None for NaN and infinities, which JSON does not have."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (int, float, str, type(None))) else repr(value)
+
+
+def short(thing: object) -> str:
+    """A repr with its numbers to six digits, which is what a person reads."""
+    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(thing))
+
 
 def readable(thing: object) -> str:
-    """A repr with its numbers to six digits, and without what was left out.
+    """The same without what was left out.
 
     >>> from goodstein.text import readable
     >>> from goodstein.kernels import IMQ
@@ -21,28 +138,15 @@ def readable(thing: object) -> str:
     return short(thing).replace("auxiliary=None", "").replace("auxiliary=", "")
 
 
-def as_text(header: Line, lines: Sequence[Line]) -> list[str]:
-    """Lines of text: the first column to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
-    text = []
-    for line in (header, *lines):
-        cells = [
-            f"{cell:<{width}}" if _is_words(lines, i) else f"{cell:>{width}}"
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        text.append("  " + "  ".join(cells).rstrip())
-    return text
-
-
-def _is_words(lines: Sequence[Line], column: int) -> bool:
-    return any(line[column][:1].isalpha() for line in lines)
-
-
-def as_html(title: str, header: Line, lines: Sequence[Line], notes: Sequence[str]) -> str:
-    """The same for a notebook."""
-    rows = "".join(
-        "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line) + "</tr>"
-        for tag, line in [("th", header), *(("td", line) for line in lines)]
-    )
-    told = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-    return f"<div><strong>{html.escape(title)}</strong><table>{rows}</table>{told}</div>"
+def brief(value: object) -> str:
+    """A detail on one line; of a long list its beginning."""
+    text = " ".join(short(value).split())
+    if len(text) <= LONGEST_DETAIL or not isinstance(value, list | tuple | np.ndarray):
+        return text
+    items = [short(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    shown = items[0]
+    for item in items[1:]:
+        if len(shown) + len(item) > LONGEST_DETAIL - 20:
+            break
+        shown += f", {item}"
+    return f"[{shown[:LONGEST_DETAIL]}, …] ({len(items)} in all)"

@@ -2,83 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sized
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, describe_rows
-from goodstein.types import Array, ArrayLike
+from goodstein.errors import InputError, refuse_rows
+from goodstein.types import RNG, Array, ArrayLike
+
+FRAMES = ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb")
 
 
 def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model") -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
-    Parameters
-    ----------
-    data
-        An array, nested sequence, or a data frame of pandas, polars or Arrow.
-    dim
-        Number of columns that are expected; None takes what is there.
-    where
-        What expects them, for the message.
+    They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
+    that `where` expects; None takes what is there.
     """
     array = as_array(data)
     if array.dtype.kind not in "iuf":
-        raise InputError(
-            f"`data` must hold real numbers, got dtype {array.dtype}. If they are numbers, convert them: "
-            "data.astype(float). Otherwise drop what is not a number."
-        )
+        remedy = "If they are numbers, convert them with .astype(float); otherwise drop them."
+        raise _refused(f"must hold real numbers, got dtype {array.dtype}.", remedy)
     x = np.array(array, dtype=np.float64, order="C")
     if x.ndim == 1 and (dim is None or dim == 1):
         x = x[:, None]
     if x.ndim != 2:
         expected = "(n, d)" if dim is None else f"(n, {dim})"
         hint = f" One-dimensional data do not fit {where}, which has {dim} dimensions." if x.ndim == 1 else ""
-        raise InputError(
-            f"`data` has shape {array.shape}, expected {expected}: one row per observation, one column per "
-            f"coordinate.{hint}"
-        )
+        rule = "one row per observation, one column per coordinate"
+        raise _refused(f"has shape {array.shape}, expected {expected}: {rule}.{hint}")
     if dim is not None and x.shape[1] != dim:
-        raise InputError(
-            f"`data` has {_count(x.shape[1], 'column')}, but {where} has {_count(dim, 'dimension')}. "
-            "Pass the columns that the model describes, or a model of these columns."
+        raise _refused(
+            f"has {_count(x.shape[1], 'column')}, but {where} has {_count(dim, 'dimension')}.",
+            "Pass the columns that the model describes, or a model of these columns.",
         )
     if x.shape[1] == 0:
-        raise InputError("`data` has no columns.")
+        raise _refused("has no columns.")
     if len(x) < 2:
-        raise InputError(f"`data` has {_count(len(x), 'row')}; a test needs at least 2.")
-    missing = np.isnan(x).any(axis=1)
-    if missing.any():
-        raise InputError(
-            f"`data`: {describe_rows(missing)} hold NaN. Remove or complete them before the test; goodstein "
-            "never drops or imputes values."
-        )
-    infinite = np.isinf(x).any(axis=1)
-    if infinite.any():
-        raise InputError(f"`data`: {describe_rows(infinite)} hold infinite values. Remove or correct them.")
+        raise _refused(f"has {_count(len(x), 'row')}; a test needs at least 2.")
+    remedy = "Remove or complete them before the test; goodstein never drops or imputes values."
+    refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
+    refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
     return x
 
 
 def as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
     """Whatever a user hands in as an array of any kind of number; masked and missing values are refused."""
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        mask = np.atleast_1d(np.ma.getmaskarray(data))
-        masked = mask.reshape(len(mask), -1).any(axis=1)
-        raise InputError(f"`data`: {describe_rows(masked)} hold masked values. Remove or complete them.")
-    root = type(data).__module__.partition(".")[0]
-    if root in ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb"):
+    refuse_masked(data)
+    if is_frame(data):
         return _from_frame(data)
     try:
         return np.asarray(data)
     except ValueError as error:
-        reason = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
-        raise InputError(
-            f"`data` is not a rectangular array of numbers: {reason}. Every row needs one number for each "
-            "column."
+        lengths = {len(row) for row in data if isinstance(row, Sized)} if isinstance(data, Iterable) else ()
+        reason = "its rows differ in length" if len(lengths) > 1 else str(error)
+        raise _refused(
+            f"is not a rectangular array of numbers: {reason}.", "Every row needs one number for each column."
         ) from None
 
 
-def _from_frame(data: Any) -> np.ndarray[Any, Any]:
+def refuse_masked(values: Any, argument: str = "data") -> None:
+    """Raise where some entries of a masked array are masked."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        mask = np.atleast_1d(np.ma.getmaskarray(values))
+        masked = mask.reshape(len(mask), -1).any(axis=1)
+        refuse_rows(masked, "hold masked values.", "Remove or complete them.", argument=argument)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether it is a data frame, or a column of one, that narwhals may know."""
+    return type(data).__module__.partition(".")[0] in FRAMES
+
+
+def read_frame(data: Any) -> Any:
+    """A data frame of narwhals from one of pandas, polars or Arrow, or from a column of such a one."""
     import narwhals as nw
 
     if type(data).__module__.startswith("pandas") and data.ndim == 2 and not data.columns.is_unique:
@@ -86,32 +84,33 @@ def _from_frame(data: Any) -> np.ndarray[Any, Any]:
     try:
         frame = nw.from_native(data, allow_series=True, eager_only=True)
     except TypeError:
-        remedy = (
-            "Call .collect() on it first" if hasattr(data, "collect") else "Pass an array or a data frame"
-        )
-        raise InputError(
-            f"`data`: cannot read an object of type {type(data).__module__.partition('.')[0]}."
-            f"{type(data).__name__}. {remedy}."
-        ) from None
-    if isinstance(frame, nw.Series):
-        frame = frame.to_frame()
+        kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+        lazy = hasattr(data, "collect")
+        remedy = "Call .collect() on it first." if lazy else "Pass an array or a data frame."
+        raise InputError(f"cannot read an object of type {kind}.", argument="data", remedy=remedy) from None
+    return frame.to_frame() if isinstance(frame, nw.Series) else frame
+
+
+def _from_frame(data: Any) -> np.ndarray[Any, Any]:
+    frame = read_frame(data)
     other = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
     if other:
-        raise InputError(
-            f"`data` has columns that are not numbers: {', '.join(map(str, other[:5]))}. Select the numeric "
-            "columns that the model describes."
+        raise _refused(
+            f"has columns that are not numbers: {', '.join(map(str, other[:5]))}.",
+            "Select the numeric columns that the model describes.",
         )
     # get_column, not frame[name]: names may be numbers.
-    missing = [name for name in frame.columns if frame.get_column(name).is_null().any()]
+    null = {name: frame.get_column(name).is_null().to_numpy() for name in frame.columns}
+    missing = [name for name, rows in null.items() if rows.any()]
     if missing:
-        bad = np.zeros(len(frame), bool)
-        for name in missing:
-            bad |= frame.get_column(name).is_null().to_numpy()
-        raise InputError(
-            f"`data`: {describe_rows(bad)} hold missing values (column {missing[0]!r}). Remove or complete "
-            "them before the test."
-        )
+        bad = np.any([null[name] for name in missing], axis=0)
+        remedy = "Remove or complete them before the test."
+        refuse_rows(bad, f"hold missing values (column {missing[0]!r}).", remedy)
     return np.asarray(frame.to_numpy())
+
+
+def _refused(reason: str, remedy: str | None = None) -> InputError:
+    return InputError(reason, argument="data", predicate=True, remedy=remedy)
 
 
 def _count(number: int, noun: str) -> str:
@@ -121,5 +120,48 @@ def _count(number: int, noun: str) -> str:
 def check_count(value: object, name: str, least: int = 1) -> int:
     """An integer argument of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
+        reason = f"must be an integer of at least {least}, got {value!r}."
+        raise InputError(reason, argument=name, predicate=True)
     return int(value)
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """The generator that a seed or generator stands for (SPEC 7)."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`rng` must be None, a non-negative integer or a numpy random Generator, got {rng!r} ({error})."
+        ) from None
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    """One 63-bit seed, from which everything random in some part follows.
+
+    Seeds, not spawned generators: not every bit generator can spawn.
+    """
+    return int(rng.integers(0, 1 << 63))
+
+
+def check_positive(
+    value: object, what: str, wanted: str = "a positive number", *, above: float = 0.0, below: float = np.inf
+) -> float:
+    """A number between two others; `what` is the argument and `wanted` what it should be, in words."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) < below:
+        raise InputError(f"{what} must be {wanted}, got {value!r}.")
+    return float(value)
+
+
+def require_functions(
+    functions: Mapping[str, object], owner: str, what: str = "a function", error: Any = InputError
+) -> None:
+    """Raise where one of the arguments of a class, by name, is no function."""
+    for name, function in functions.items():
+        if not callable(function):
+            got = type(function).__name__ if hasattr(function, "__array__") else repr(function)
+            raise error(f"of {owner} must be {what}, got {got}.", argument=name, predicate=True)
+
+
+def check_share(value: object, name: str) -> float:
+    """A number between 0 and 1, such as a level."""
+    return check_positive(value, f"`{name}`", "a number between 0 and 1", below=1.0)

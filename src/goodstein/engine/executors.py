@@ -25,15 +25,8 @@ SMALL = 1000
 def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: int) -> list[R]:
     """[task(item) for item in items], possibly at the same time.
 
-    Parameters
-    ----------
-    task, items
-        What to do with what; both must be picklable for executors of other processes.
-    workers
-        None (all cores for large problems, one for small ones), a number of threads, -1 for all
-        cores, or an executor.
-    size
-        Number of rows of the problem, which decides what is small.
+    On None (all cores for problems with many rows, `size`, one for small ones), a number of threads, -1 for
+    all cores, or an executor; for one of other processes task and items must be picklable.
     """
     if isinstance(workers, int):
         threads = available_cores() if workers == -1 else workers
@@ -77,22 +70,17 @@ def available_cores() -> int:
 def _run_elsewhere(task: Callable[[T], R], items: Sequence[T], executor: Executor) -> list[R]:
     """Few tasks, each with a share of the items, because every task carries the data with it."""
     groups = min(len(items), 16)
-    futures = [executor.submit(_Share(task), list(items[i::groups])) for i in range(groups)]
+    futures = [executor.submit(_share, task, list(items[i::groups])) for i in range(groups)]
     results: list[Any] = [None] * len(items)
     for i, future in enumerate(futures):
         results[i::groups] = future.result()
     return results
 
 
-class _Share:
+def _share(task: Callable[[T], R], items: list[T]) -> list[R]:
     """Runs a task on several items in a worker of an executor."""
-
-    def __init__(self, task: Callable[[Any], Any]) -> None:
-        self.task = task
-
-    def __call__(self, items: list[Any]) -> list[Any]:
-        with one_blas_thread():
-            return [self.task(item) for item in items]
+    with one_blas_thread():
+        return [task(item) for item in items]
 
 
 _blas_lock = threading.Lock()

@@ -1,19 +1,17 @@
 """One pass over the upper triangle of the Stein matrix: the statistic and all bootstrap draws.
 
-The statistic is U = Σ_{i≠j} H_ij / n(n−1), a draw U* = Σ_{i≠j} ε_i ε_j H_ij / n(n−1) with signs ε.
-The matrix is visited in strips of rows; each strip returns its share and the shares are added in
-the order of the strips, so that the result does not depend on who computed them. Memory is
-O(n·draws + strip), never n².
+The statistic is U = Σ_{i≠j} H_ij / n(n−1), a draw U* = Σ_{i≠j} ε_i ε_j H_ij / n(n−1) with signs ε. The matrix
+is visited in strips of rows; each strip returns its share and the shares are added in the order of the
+strips, so that the result does not depend on who computed them. Memory is O(n·draws + strip), never n².
 
 Two schemes of signs:
 
 *Independent.* Every draw has its own signs; the work is a matrix product with as many columns as
 there are draws.
 
-*Orthogonal.* The rows are permuted at random and cut into M blocks; for each of G sign vectors η
-the M×M matrix S_IJ = η_Iᵀ H_IJ η_J is formed, and the rows of a Hadamard matrix give M sign patterns
-over the blocks. Each of the G·M draws is exactly Rademacher by itself; the work is a product with G
-columns only.
+*Orthogonal.* The rows are permuted at random and cut into M blocks; for each of G sign vectors η the M×M
+matrix S_IJ = η_Iᵀ H_IJ η_J is formed, and the rows of a Hadamard matrix give M sign patterns over the blocks.
+Each of the G·M draws is exactly Rademacher by itself; the work is a product with G columns only.
 """
 
 from __future__ import annotations
@@ -23,20 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein.engine.executors import Workers, run
-from goodstein.engine.signs import (
-    CHUNK,
-    Signs,
-    chained_signs,
-    hadamard,
-    independent_signs,
-    permutation,
-)
+from goodstein.engine.signs import CHUNK, Signs, chained_signs, hadamard, independent_signs, permutation
+from goodstein.engine.triangle import above_diagonal
 from goodstein.engine.workspace import scratch
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
@@ -56,39 +48,15 @@ class Form(Protocol):
     @property
     def n(self) -> int:
         """Number of observations."""
-        ...
 
     def block(self, rows: slice, cols: slice) -> Array:
         """H[rows, cols]."""
-        ...
 
     def diagonal(self) -> Array:
         """The diagonal of H."""
-        ...
 
     def take(self, index: Any) -> Form:
         """The form of some observations, in the given order."""
-        ...
-
-
-class Weights(Protocol):
-    """A scheme of signs: how the rows are cut into strips and what a strip contributes."""
-
-    def order(self) -> npt.NDArray[np.intp] | None:
-        """The order in which the rows are visited; None for their own."""
-        ...
-
-    def strips(self) -> list[slice]:
-        """Rows of each strip."""
-        ...
-
-    def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
-        """What H[rows, cols] of every form, (rows, forms, cols), adds to the partial results of its strip."""
-        ...
-
-    def draws(self, partials: Sequence[Array]) -> Array:
-        """Σ_{i<j} ε_i ε_j H_ij for every draw, from the partial results of all strips."""
-        ...
 
 
 class Bundle(Protocol):
@@ -97,34 +65,29 @@ class Bundle(Protocol):
     @property
     def n(self) -> int:
         """Number of observations."""
-        ...
 
     @property
     def scales(self) -> Sequence[float]:
         """A positive number for each form, divided by which its entries are safe in single precision."""
-        ...
 
     def take(self, index: Any) -> Bundle:
         """The forms of some observations, in the given order."""
-        ...
 
     def fill(self, rows: slice, cols: slice, out: npt.NDArray[np.float32]) -> Array:
         """Write H[rows, cols]/scale of every form to out[:, form], zeros on and below H's diagonal.
 
         Returns the sums of the entries of H that were written, (forms,).
         """
-        ...
 
 
 @dataclass(frozen=True)
-class Alone:
+class Alone(Bundle):
     """A bundle of one form."""
 
     form: Form
 
     @property
     def n(self) -> int:
-        """Number of observations."""
         return self.form.n
 
     @cached_property
@@ -133,14 +96,10 @@ class Alone:
         return (float(self.form.diagonal().max()) or 1.0,)
 
     def take(self, index: Any) -> Alone:
-        """The form of some observations, in the given order."""
         return Alone(self.form.take(index))
 
     def fill(self, rows: slice, cols: slice, out: npt.NDArray[np.float32]) -> Array:
-        """Write the block, summed up before it is rounded."""
-        block = self.form.block(rows, cols)
-        if cols.start < rows.stop:
-            block = np.triu(block, k=rows.start - cols.start + 1)
+        block = above_diagonal(self.form.block(rows, cols), rows, cols)
         np.multiply(block, 1.0 / self.scales[0], out=out[:, 0], casting="same_kind")
         return np.array([block.sum()])
 
@@ -148,18 +107,9 @@ class Alone:
 def quadratic_forms(
     form: Form, weights: Weights | None, *, workers: Workers = None, tile: int = CHUNK
 ) -> tuple[float, Array]:
-    """U and its bootstrap draws.
+    """U and its bootstrap draws; without weights, a scheme of signs, the statistic alone.
 
-    Parameters
-    ----------
-    form
-        The Stein form.
-    weights
-        The scheme of signs, or None for the statistic alone.
-    workers
-        See :func:`goodstein.engine.executors.run`.
-    tile
-        Columns of the matrix computed at a time; it changes speed only.
+    `tile` columns of the matrix are computed at a time, which changes speed only.
     """
     statistics, draws = joint_quadratic_forms([Alone(form)], weights, workers=workers, tile=tile)
     return float(statistics[0]), draws[0]
@@ -237,15 +187,15 @@ class IndependentSigns:
         return chained_signs(self.seed, self.n, self.count, self.flip)
 
     def order(self) -> None:
-        """Chains follow the order of the data."""
+        """The order in which the rows are visited: their own, which chains follow."""
         return None
 
     def strips(self) -> list[slice]:
-        """Equal strips."""
+        """Rows of each strip."""
         return cut(0, self.n, strip_height(self.n))
 
     def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
-        """The strip's share of every draw, (count,)."""
+        """What H[rows, cols] of every form, (rows, forms, cols), adds to each draw, (count,)."""
         product = scratch("product", (self.count, len(blocks)), blocks.dtype)
         shares = []
         for k in range(blocks.shape[1]):
@@ -254,8 +204,11 @@ class IndependentSigns:
         return shares
 
     def draws(self, partials: Sequence[Array]) -> Array:
-        """The sum over the strips."""
-        return _ordered_sum(partials)
+        """Σ_{i<j} ε_i ε_j H_ij for every draw, from the partial results of all strips, in their order."""
+        total = partials[0].copy()
+        for share in partials[1:]:
+            total += share
+        return total
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers of other processes make the signs anew: that is faster than sending them.
@@ -345,8 +298,5 @@ class OrthogonalSigns:
         return {k: v for k, v in self.__dict__.items() if k != "signs"}
 
 
-def _ordered_sum(arrays: Sequence[Array]) -> Array:
-    total = arrays[0].copy()
-    for array in arrays[1:]:
-        total += array
-    return total
+Weights: TypeAlias = IndependentSigns | OrthogonalSigns
+"""Schemes of signs: how the rows are cut into strips and what a strip contributes."""

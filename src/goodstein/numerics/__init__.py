@@ -1,1 +1,1 @@
-"""TODO."""
+"""Numerical tools that know nothing of tests: derivatives, array libraries, ranges."""

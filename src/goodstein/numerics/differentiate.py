@@ -7,14 +7,13 @@ cannot be trusted are reported.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import NumericalScoreWarning, ScoreError, describe_rows
+from goodstein.errors import NumericalScoreWarning, ScoreError, describe_rows, warn
 from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -51,28 +50,12 @@ CHUNK_ELEMENTS = 1 << 20
 def gradient(
     function: Callable[[Array], Array], x: Array, domain: Domain | None, *, name: str, remedy: str
 ) -> Array:
-    """Gradient of a batched function by finite differences of order eight.
+    """Gradient (n, d) of a batched function, (m, d) to (m,), by finite differences of order eight.
 
-    Parameters
-    ----------
-    function
-        Maps (m, d) to (m,).
-    x
-        Points, (n, d).
-    domain
-        Limits the steps. Where it has a tangent ``basis`` the derivatives are taken along
-        its rows, so the function is never evaluated off the domain's hyperplane, and the
-        result is the tangential part of the gradient.
-    name, remedy
-        What messages call the function, and what they advise where this fails.
+    The domain limits the steps. Where it has a tangent ``basis`` the derivatives are taken along its rows, so
+    the function is never evaluated off the domain's hyperplane, and the result is the tangential part of the
+    gradient. Messages call the function by its ``name``, and advise the ``remedy`` where this fails.
 
-    Returns
-    -------
-    Array
-        The gradient, (n, d).
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from goodstein.numerics.differentiate import gradient
     >>> def logpdf(x):
@@ -86,7 +69,11 @@ def gradient(
     basis = None if domain is None else domain.basis
     directions = np.eye(d) if basis is None else basis
     room = np.full(n, np.inf) if domain is None else domain.boundary_distance(x)
-    _require_room(room, domain, name, remedy)
+    stuck: BoolArray = ~(room > 0)
+    if stuck.any():
+        where = f"{describe_rows(stuck)} lie on the boundary of {domain!r} or outside"
+        reason = f"{name}: {where}, where there is no room for numerical derivatives."
+        raise ScoreError(reason, rows=stuck, remedy=f"Move them inside, or {remedy}.")
     spread = coordinate_spread(x @ directions.T)
     score = np.empty((n, d))
     error = np.empty(n)
@@ -113,8 +100,7 @@ class _Lines:
 
     def points(self, lines: IntArray, t: Array) -> Array:
         """The points x + t·move, (lines.size, d)."""
-        point: Array = self.x[self.row[lines]] + t[:, None] * self.moves[self.direction[lines]]
-        return point
+        return np.asarray(self.x[self.row[lines]] + t[:, None] * self.moves[self.direction[lines]])
 
     def __call__(self, t: Array, line: Array) -> Array:
         t, line = np.broadcast_arrays(t, line)
@@ -130,8 +116,7 @@ class _Lines:
         coarse = self.single and not self.constant
         eps = float(np.finfo(np.float32 if coarse else np.float64).eps)
         value = eps * np.abs(self.centre)[self.row[lines]]
-        error: Array = WEIGHTS * (value / step + np.abs(slope) * self.resolution(lines) / step)
-        return error
+        return np.asarray(WEIGHTS * (value / step + np.abs(slope) * self.resolution(lines) / step))
 
     def resolution(self, lines: IntArray) -> Array:
         """The smallest t that changes a point at all, in its most finely resolved coordinate.
@@ -141,8 +126,7 @@ class _Lines:
         moves = np.abs(self.moves)[self.direction[lines]]
         size = np.abs(self.x)[self.row[lines]]
         ratio = np.divide(size, moves, out=np.full_like(size, np.inf), where=moves > 0)
-        smallest: Array = EPS * ratio.min(axis=1)
-        return smallest
+        return np.asarray(EPS * ratio.min(axis=1))
 
 
 def _directional(lines: _Lines, room: Array, spread: Array, domain: Domain | None) -> tuple[Array, Array]:
@@ -192,13 +176,8 @@ def _differentiate(lines: _Lines, which: IntArray, step: Array) -> tuple[Array, 
 
     # Where a stencil leaves an undeclared support the log density is -inf: derivative() sees that.
     with np.errstate(invalid="ignore", divide="ignore"):
-        result = derivative(
-            lines,
-            np.zeros(len(which)),
-            args=(which,),
-            initial_step=step,
-            tolerances={"rtol": RTOL, "atol": ATOL},
-        )
+        options = {"initial_step": step, "tolerances": {"rtol": RTOL, "atol": ATOL}}
+        result = derivative(lines, np.zeros(len(which)), args=(which,), **options)
     slope: Array = np.asarray(result.df)
     error = np.where(result.success, 0.0, result.error)
     # Differences of rounded values can agree by accident, so rounding is counted on its own.
@@ -213,38 +192,23 @@ def coordinate_spread(coordinates: Array) -> Array:
     spread = np.where(spread > 0, spread, coordinates.std(axis=0))
     spread = np.where(spread > 0, spread, 1.0)
     # In a tighter cluster than this the steps would drown in rounding.
-    floor: Array = 1e-6 * np.abs(coordinates).max(axis=0)
-    return np.maximum(spread, floor)
-
-
-def _require_room(room: Array, domain: Domain | None, name: str, remedy: str) -> None:
-    stuck: BoolArray = ~(room > 0)
-    if stuck.any():
-        raise ScoreError(
-            f"{name}: {describe_rows(stuck)} lie on the boundary of {domain!r} or outside, where there is no "
-            f"room for numerical derivatives. Move them inside, or {remedy}."
-        )
+    return np.asarray(np.maximum(spread, 1e-6 * np.abs(coordinates).max(axis=0)))
 
 
 def _report(slopes: Array, error: Array, domain: Domain | None, name: str, remedy: str) -> None:
     """Raise or warn about rows whose derivative did not converge."""
     broken: BoolArray = np.asarray(~np.isfinite(slopes).all(axis=1))
     if broken.any():
-        hint = (
-            "Pass `domain`, so that the steps stay where it is finite"
-            if domain is None
-            else f"Check that it is finite throughout {domain!r}"
-        )
-        raise ScoreError(
-            f"{name} cannot be differentiated numerically at {describe_rows(broken)}: it is not finite there "
-            f"or nearby. {hint}, or {remedy}."
-        )
+        hint = f"Check that it is finite throughout {domain!r}"
+        hint = hint if domain is not None else "Pass `domain`, so that the steps stay where it is finite"
+        where = f"{describe_rows(broken)}: it is not finite there or nearby"
+        reason = f"{name} cannot be differentiated numerically at {where}."
+        raise ScoreError(reason, rows=broken, remedy=f"{hint}, or {remedy}.")
     doubtful = ~(error <= TRUSTED)
     if doubtful.any():
-        warnings.warn(
+        warn(
             f"{name}: the numerical derivatives are doubtful at {describe_rows(doubtful)}, with an estimated "
             f"relative error of up to {error.max():.1g}. A kink, noise or single precision does that, or a "
             f"boundary within rounding of the point. To be sure, {remedy}.",
             NumericalScoreWarning,
-            stacklevel=5,
         )

@@ -17,12 +17,7 @@ EXPECTED = "It must take an array of times (n,) and return one number for each"
 class Elementwise:
     """A function (n,) to (n,), written with NumPy or JAX; a single number stands for a constant.
 
-    Parameters
-    ----------
-    function
-        The function.
-    what
-        What messages call it.
+    Messages call it ``what``.
     """
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
@@ -42,15 +37,12 @@ class Elementwise:
         except (InputError, SamplingError):
             raise
         except Exception as error:
-            raise ScoreError(
-                f"{self.what} failed on an array of {len(t)} times: {type(error).__name__}: {error}. "
-                f"{EXPECTED}; a function of one number can be wrapped in numpy.vectorize."
-            ) from error
+            reason = f"{self.what} failed on an array of {len(t)} times: {type(error).__name__}: {error}."
+            remedy = f"{EXPECTED}; a function of one number can be wrapped in numpy.vectorize."
+            raise ScoreError(reason, remedy=remedy) from error
         if array.dtype.kind not in "fiu" or array.shape not in ((), t.shape, (len(t), 1)):
-            raise ScoreError(
-                f"{self.what} returned {array.dtype} values of shape {array.shape} for {len(t)} times. "
-                f"{EXPECTED}."
-            )
+            found = f"returned {array.dtype} values of shape {array.shape} for {len(t)} times."
+            raise ScoreError(f"{self.what} {found}", remedy=f"{EXPECTED}.")
         full = np.broadcast_to(array, t.shape) if array.ndim == 0 else array.reshape(t.shape)
         return np.array(full, dtype=np.float64)
 

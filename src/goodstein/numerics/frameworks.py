@@ -20,18 +20,11 @@ Function: TypeAlias = Callable[[Any], Any]
 
 
 class Framework(ABC):
-    """How to call a function that is written for one array library.
-
-    Attributes
-    ----------
-    name
-        What messages call it.
-    differentiable
-        Whether :meth:`gradient` is available.
-    """
+    """How to call a function that is written for one array library, which messages call ``name``."""
 
     name: str
     differentiable = True
+    """Whether :meth:`gradient` is available."""
 
     def context(self) -> AbstractContextManager[Any]:
         """Return a context in which everything is to be evaluated."""
@@ -41,19 +34,22 @@ class Framework(ABC):
     def array(self, x: Array) -> Any:
         """Convert float64 NumPy input to what the function expects."""
 
-    @abstractmethod
     def numpy(self, values: Any) -> Array:
-        """Convert what the function returned to a float64 NumPy array."""
+        """What the function returned as a float64 NumPy array; complex numbers and objects are refused."""
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"returned {array.dtype} values where real numbers are expected")
+        return array.astype(np.float64)
 
     @abstractmethod
-    def over_rows(self, function: Function) -> Function:
+    def over_rows(self, function: Function) -> Any:
         """Turn a function of one row into one of all rows."""
 
     def compiled(self, function: Function) -> Function:
         """Return the same function, made faster where the framework can."""
         return function
 
-    def gradient(self, function: Function) -> Function:
+    def gradient(self, function: Function) -> Any:
         """Gradients of a batched, row-independent function (n, d) to (n,), (n, d)."""
         raise NotImplementedError(f"{self.name} has no automatic differentiation.")
 
@@ -65,23 +61,10 @@ class NumPy(Framework):
     differentiable = False
 
     def array(self, x: Array) -> Any:
-        """Copy, so that a function that works in place does no harm."""
-        return x.copy()
+        return x.copy()  # so that a function that works in place does no harm
 
-    def numpy(self, values: Any) -> Array:
-        """Convert; complex numbers and objects are refused rather than truncated."""
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"returned {array.dtype} values where real numbers are expected")
-        return array.astype(np.float64)
-
-    def over_rows(self, function: Function) -> Function:
-        """Loop."""
-
-        def mapped(x: Any) -> Any:
-            return [function(row) for row in x]
-
-        return mapped
+    def over_rows(self, function: Function) -> Any:
+        return lambda x: [function(row) for row in x]
 
 
 class Jax(Framework):
@@ -90,34 +73,22 @@ class Jax(Framework):
     name = "JAX"
 
     def context(self) -> AbstractContextManager[Any]:
-        """Return a context that enables double precision."""
         import jax
 
-        # JAX 0.8 moved it out of jax.experimental.
-        if hasattr(jax, "enable_x64"):
-            context: AbstractContextManager[Any] = jax.enable_x64(True)
-            return context
-        from jax.experimental import enable_x64
-
-        older: AbstractContextManager[Any] = enable_x64(True)
-        return older
+        if not hasattr(jax, "enable_x64"):  # JAX 0.8 moved it out of jax.experimental
+            import jax.experimental as jax
+        context: AbstractContextManager[Any] = jax.enable_x64(True)
+        return context
 
     def array(self, x: Array) -> Any:
-        """Convert to a JAX array."""
         import jax.numpy as jnp
 
         return jnp.asarray(x)
 
-    def numpy(self, values: Any) -> Array:
-        """Convert to NumPy."""
-        return NumPy().numpy(values)
-
-    def over_rows(self, function: Function) -> Function:
-        """``jax.vmap``."""
+    def over_rows(self, function: Function) -> Any:
         import jax
 
-        mapped: Function = jax.vmap(function)
-        return mapped
+        return jax.vmap(function)
 
     def compiled(self, function: Function) -> Function:
         """``jax.jit``, or the function itself where that cannot trace it.
@@ -138,15 +109,11 @@ class Jax(Framework):
 
         return attempted
 
-    def gradient(self, function: Function) -> Function:
+    def gradient(self, function: Function) -> Any:
         """``jit(grad)`` of the sum, which for independent rows is ``vmap(grad)``."""
         import jax
 
-        def total(x: Any) -> Any:
-            return function(x).sum()
-
-        compiled: Function = jax.jit(jax.grad(total))
-        return compiled
+        return jax.jit(jax.grad(lambda x: function(x).sum()))
 
 
 class Torch(Framework):
@@ -157,7 +124,6 @@ class Torch(Framework):
         self.name = "torch float32" if single else "torch"
 
     def array(self, x: Array) -> Any:
-        """Convert to a new tensor."""
         import torch
 
         return torch.tensor(x, dtype=torch.float32 if self.single else torch.float64)
@@ -168,9 +134,9 @@ class Torch(Framework):
 
         if isinstance(values, list):
             values = torch.stack([torch.as_tensor(value) for value in values])
-        return NumPy().numpy(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
+        return super().numpy(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
 
-    def over_rows(self, function: Function) -> Function:
+    def over_rows(self, function: Function) -> Any:
         """``torch.vmap``, or a loop where the function does what vmap cannot follow."""
         import torch
 
@@ -184,8 +150,7 @@ class Torch(Framework):
 
         return mapped
 
-    def gradient(self, function: Function) -> Function:
-        """``autograd.grad`` of the sum."""
+    def gradient(self, function: Function) -> Any:
         import torch
 
         def gradients(x: Any) -> Any:
@@ -194,10 +159,8 @@ class Torch(Framework):
                 values = function(x)
                 total = sum(value.sum() for value in values) if isinstance(values, list) else values.sum()
                 if not total.requires_grad:
-                    raise RuntimeError(
-                        "the result does not depend on the input in a way that torch can follow "
-                        "(is it detached, or constant?)"
-                    )
+                    lost = "the result does not depend on the input in a way that torch can follow"
+                    raise RuntimeError(f"{lost} (is it detached, or constant?)")
                 (gradient,) = torch.autograd.grad(total, x)
             return gradient
 

@@ -1,0 +1,30 @@
+"""The one way through the upper triangle of a symmetric matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from goodstein.numerics.ranges import cut
+from goodstein.types import Array, Single
+
+Block = TypeVar("Block", Array, Single)
+
+
+def upper_tiles(strips: Iterable[slice], n: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of tiles that cover the upper triangle of an n × n matrix, strip of rows by strip.
+
+    >>> from goodstein.engine.triangle import upper_tiles
+    >>> [(rows.start, cols.start, cols.stop) for rows, cols in upper_tiles([slice(0, 2), slice(2, 4)], 4, 2)]
+    [(0, 0, 2), (0, 2, 4), (2, 2, 4)]
+    """
+    for rows in strips:
+        for cols in cut(rows.start, n, width):
+            yield rows, cols
+
+
+def above_diagonal(block: Block, rows: slice, cols: slice) -> Block:
+    """H[rows, cols] with zeros on and below the diagonal of H; the block itself where it lies above."""
+    return block if cols.start >= rows.stop else np.triu(block, k=rows.start - cols.start + 1)
