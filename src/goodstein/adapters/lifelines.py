@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.adapters.describe import bases
-from goodstein.errors import InputError
+from goodstein.families.exponential import Exponential
+from goodstein.families.loglogistic import LogLogistic
+from goodstein.families.lognormal import LogNormal
+from goodstein.families.piecewise import PiecewiseExponential
+from goodstein.families.weibull import Weibull
+from goodstein.foreign import bases, unusable
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
 
@@ -27,58 +31,36 @@ def from_fitter(fitter: Any) -> SurvivalModel:
     Exponential, Weibull, log-normal, log-logistic and piecewise exponential fitters become the same
     distribution of :mod:`goodstein.families`, all of it in closed form. Others, also those of your own,
     are asked for their hazards, and the log hazard is differentiated numerically.
-
-    Parameters
-    ----------
-    fitter
-        A fitted ``ParametricUnivariateFitter``.
-
-    Raises
-    ------
-    InputError
-        If it is not fitted, is a curve without a hazard or a regression, or was fitted to data that are
-        censored otherwise than on the right, or truncated.
     """
     name = type(fitter).__name__
     kinds = bases(fitter)
     if kinds & CURVES:
-        raise InputError(
-            f"`model`: lifelines' {name} is a step function made of the data, not a model of them: it has no "
+        raise unusable(
+            f"lifelines' {name} is a step function made of the data, not a model of them: it has no "
             "hazard, and there is nothing to test. Pass a fitted parametric model, such as WeibullFitter."
         )
     if "ParametricUnivariateFitter" not in kinds:
-        raise InputError(
-            f"`model`: lifelines' {name} is not a model of one distribution of durations: a regression has "
+        raise unusable(
+            f"lifelines' {name} is not a model of one distribution of durations: a regression has "
             "another one for each row. Pass a fitted univariate model, such as WeibullFitter, or "
             "SurvivalModel(hazard=..., cumulative_hazard=...)."
         )
     if not hasattr(fitter, "_fitted_parameters_"):
-        raise InputError(
-            f"`model`: lifelines' {name} is not fitted yet. Call .fit(durations, event_observed) first."
-        )
+        raise unusable(f"lifelines' {name} is not fitted yet. Call .fit(durations, event_observed) first.")
     _require_right_censoring(fitter, name)
-    parameters = [
-        f"{parameter}={float(getattr(fitter, parameter)):.6g}" for parameter in fitter._fitted_parameter_names
-    ]
+    known = fitter._fitted_parameter_names
+    parameters = [f"{parameter}={float(getattr(fitter, parameter)):.6g}" for parameter in known]
     official = type(fitter).__module__.partition(".")[0] == "lifelines"
     title = f"{'lifelines.' if official else ''}{name}({', '.join(parameters)})"
     # A subclass of the user's may have changed the formulas.
-    family = _closed_form(fitter, name) if official else None
-    if family is None:
-        own = Fitted(fitter)
-        return SurvivalModel(
-            hazard=own.hazard,
-            cumulative_hazard=own.cumulative_hazard,
-            name=title,
-            fitted_to=_durations(fitter),
-        )
+    law = (_closed_form(fitter, name) if official else None) or Fitted(fitter)
     return SurvivalModel(
-        hazard=family.hazard,
-        cumulative_hazard=family.cumulative_hazard,
-        log_hazard_derivative=family.log_hazard_derivative,
-        sample=family.sample,
+        hazard=law.hazard,
+        cumulative_hazard=law.cumulative_hazard,
+        log_hazard_derivative=law.log_hazard_derivative,
+        sample=law.sample,
         name=title,
-        hazard_at_zero=family.hazard_at_zero,
+        hazard_at_zero=law.hazard_at_zero,
         fitted_to=_durations(fitter),
     )
 
@@ -88,6 +70,7 @@ class Fitted:
     """The functions of a fitter as functions of arrays."""
 
     fitter: Any
+    log_hazard_derivative = sample = hazard_at_zero = None
 
     def hazard(self, t: Array) -> Array:
         """λ(t), (n,); NaN at zero, where most fitters take the logarithm of the time."""
@@ -107,15 +90,13 @@ class Fitted:
 
 def _closed_form(fitter: Any, name: str) -> Any:
     """The same distribution of ours, or None."""
-    from goodstein import families
-
     if name == "PiecewiseExponentialFitter":
-        return families.PiecewiseExponential(fitter.breakpoints, 1 / np.asarray(fitter._fitted_parameters_))
+        return PiecewiseExponential(fitter.breakpoints, 1 / np.asarray(fitter._fitted_parameters_))
     same = {
-        "ExponentialFitter": (families.Exponential, ("lambda_",)),
-        "WeibullFitter": (families.Weibull, ("lambda_", "rho_")),
-        "LogNormalFitter": (families.LogNormal, ("mu_", "sigma_")),
-        "LogLogisticFitter": (families.LogLogistic, ("alpha_", "beta_")),
+        "ExponentialFitter": (Exponential, ("lambda_",)),
+        "WeibullFitter": (Weibull, ("lambda_", "rho_")),
+        "LogNormalFitter": (LogNormal, ("mu_", "sigma_")),
+        "LogLogisticFitter": (LogLogistic, ("alpha_", "beta_")),
     }
     if name not in same:
         return None
@@ -141,9 +122,9 @@ def _require_right_censoring(fitter: Any, name: str) -> None:
     )
     for other in ("left", "interval"):
         if other in kind:
-            raise InputError(f"`model`: lifelines' {name} was fitted to {other}-censored durations. {remedy}")
+            raise unusable(f"lifelines' {name} was fitted to {other}-censored durations.", remedy)
     entry = getattr(fitter, "entry", None)
     if entry is not None and np.any(np.asarray(entry, np.float64) > 0):
-        raise InputError(
-            f"`model`: lifelines' {name} was fitted to durations with late entry (left truncation). {remedy}"
+        raise unusable(
+            f"lifelines' {name} was fitted to durations with late entry (left truncation).", remedy
         )

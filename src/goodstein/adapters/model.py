@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from goodstein.adapters.describe import describe, roots
-from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.adapters.methods import from_methods
+from goodstein.conditional.model import ConditionalModel
+from goodstein.foreign import describe, require_instance, roots, unusable
+from goodstein.lazy import deferred
 from goodstein.models.model import Model
+
+probabilistic = deferred("goodstein.adapters.probabilistic")
+scikit_learn = deferred("goodstein.adapters.scikit_learn")
+scipy_stats = deferred("goodstein.adapters.scipy_stats")
 
 ACCEPTED = """\
   - a goodstein Model, or a distribution from goodstein.families
@@ -44,16 +49,6 @@ def as_model(model: Any) -> Model:
         - a Stan model with ``log_density_gradient``, on its unconstrained parameters;
         - an object with ``logpdf``.
 
-    Returns
-    -------
-    Model
-        The model, with the domain and the sampler that the object declares.
-
-    Raises
-    ------
-    InputError
-        If it is none of these, is not fitted or not frozen, or is discrete.
-
     Examples
     --------
     >>> import scipy.stats
@@ -66,87 +61,39 @@ def as_model(model: Any) -> Model:
     """
     if isinstance(model, Model):
         return model
-    if isinstance(model, type):
-        raise InputError(
-            f"`model` is the class {model.__name__}, not one of its instances. "
-            f"Call it with parameters: {model.__name__}(...)."
-        )
+    require_instance(model)
     _require_points(model)
     origins = roots(model)
     if "sklearn" in origins and not _own_score(model):
         # First, because the `score` of an estimator is a figure of merit, not a gradient.
-        from goodstein.adapters.scikit_learn import from_estimator
-
-        return from_estimator(model)
+        return scikit_learn.from_estimator(model)  # type: ignore[no-any-return]
     if "scipy" in origins:
-        from goodstein.adapters.scipy_stats import from_distribution
-
-        return from_distribution(model)
-    if callable(getattr(model, "score", None)):
-        return _from_methods(model)
-    if callable(getattr(model, "log_density_gradient", None)) or callable(
-        getattr(model, "grad_log_prob", None)
-    ):
-        from goodstein.adapters.probabilistic import from_stan
-
-        return from_stan(model)
-    if callable(getattr(model, "log_prob", None)):
-        from goodstein.adapters.probabilistic import from_log_prob
-
-        return from_log_prob(model)
-    if callable(getattr(model, "logpdf", None)):
-        return _from_methods(model)
+        return scipy_stats.from_distribution(model)  # type: ignore[no-any-return]
+    methods = ("score", "log_density_gradient", "grad_log_prob", "log_prob", "logpdf")
+    found = next((name for name in methods if callable(getattr(model, name, None))), None)
+    if found in ("score", "logpdf"):
+        return from_methods(model)
+    if found is not None:
+        read = probabilistic.from_log_prob if found == "log_prob" else probabilistic.from_stan
+        return read(model)  # type: ignore[no-any-return]
     if callable(model):
         return Model(score=model)
     swapped = " Are data and model swapped?" if hasattr(model, "__array__") else ""
-    raise InputError(
-        f"`model`: cannot use {describe(model)} of type {_type(model)}.{swapped} Accepted are\n{ACCEPTED}"
-    )
+    cls = type(model)
+    kind = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    raise unusable(f"cannot use {describe(model)} of type {kind}.{swapped} Accepted are\n{ACCEPTED}")
 
 
 def _require_points(model: Any) -> None:
     """Raise for models of something else than points, and say which test takes them."""
-    from goodstein.conditional.model import ConditionalModel
-
     if isinstance(model, ConditionalModel):
-        raise InputError(
-            f"`model`: {model!r} is a model of y given x. Use conditional_ksd_test(x, y, model)."
-        )
+        raise unusable(f"{model!r} is a model of y given x.", "Use conditional_ksd_test(x, y, model).")
     if callable(getattr(model, "papangelou", None)):
-        raise InputError(
-            f"`model`: {describe(model)} is a point process, a model of whole patterns of points. Use "
-            "point_pattern_ksd_test(patterns, model)."
-        )
+        remedy = "Use point_pattern_ksd_test(patterns, model)."
+        raise unusable(f"{describe(model)} is a point process, a model of whole patterns of points.", remedy)
 
 
 def _own_score(model: Any) -> bool:
     """Whether the class that defines ``score`` is not one of scikit-learn's."""
-    for cls in type(model).__mro__:
-        if "score" in vars(cls):
-            return not cls.__module__.startswith("sklearn.")
-    return False
-
-
-def _from_methods(model: Any) -> Model:
-    # An object may have a method and yet say that it cannot be used, as a truncated score does.
-    methods = {
-        key: getattr(model, key, None) if getattr(model, f"has_{key}", True) else None
-        for key in ("score", "logpdf", "sample", "weighted_score")
-    }
-    domain = getattr(model, "domain", None)
-    if domain is not None and not isinstance(domain, Domain):
-        raise InputError(
-            f"`model`: the attribute `domain` of {describe(model)} must be a goodstein.domains.Domain or "
-            f"None, got {domain!r}."
-        )
-    return Model(
-        **{key: method for key, method in methods.items() if callable(method)},
-        domain=domain,
-        batched=getattr(model, "batched", False),
-        name=describe(model),
-    )
-
-
-def _type(model: Any) -> str:
-    cls = type(model)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    modules = (cls.__module__ for cls in type(model).__mro__ if "score" in vars(cls))
+    return not next(modules, "sklearn.").startswith("sklearn.")

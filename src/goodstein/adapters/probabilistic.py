@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from goodstein.adapters.describe import describe, roots
 from goodstein.domains import Box, Euclidean, Simplex
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.foreign import describe, roots, unusable
 from goodstein.models.model import Model
 from goodstein.numerics.frameworks import Jax
 from goodstein.types import Array
@@ -25,22 +26,18 @@ def from_log_prob(distribution: Any) -> Model:
         return Model(logpdf=distribution.log_prob, name=name)
     event, batch = tuple(event), tuple(getattr(distribution, "batch_shape", ()))
     if len(event) > 1:
-        raise InputError(
-            f"`model`: {name} is a distribution of arrays of shape {event}, not of vectors. "
-            "Flatten it: Model(logpdf=...)."
-        )
+        reason = f"{name} is a distribution of arrays of shape {event}, not of vectors."
+        raise unusable(reason, "Flatten it: Model(logpdf=...).")
     if math.prod(batch) != 1:
-        raise InputError(
-            f"`model`: {name} is {math.prod(batch)} distributions (batch_shape {batch}), not a joint one. "
+        raise unusable(
+            f"{name} is {math.prod(batch)} distributions (batch_shape {batch}), not a joint one. "
             "Make it one: torch.distributions.Independent(distribution, 1), or distribution.to_event(1) in "
             "numpyro and Pyro."
         )
     support = _support(distribution)
     if getattr(support, "is_discrete", False):
-        raise InputError(
-            f"`model`: {name} is discrete, and does not say on which states. Say so: Model(logpdf=..., "
-            "domain=Lattice(levels, d))."
-        )
+        remedy = "Say so: Model(logpdf=..., domain=Lattice(levels, d))."
+        raise unusable(f"{name} is discrete, and does not say on which states.", remedy)
     domain = _domain(support, event[0] if event else 1)
     sampler = _sampler(distribution, isinstance(domain, Simplex))
     return Model(logpdf=distribution.log_prob, sample=sampler, domain=domain, name=name)
@@ -62,47 +59,35 @@ class Stan:
 
     def score(self, x: Array) -> Array:
         """Gradient of the log density of the unconstrained parameters, (n, d)."""
-        if hasattr(self.stan, "log_density_gradient"):
-            return np.stack([np.asarray(self.stan.log_density_gradient(row)[1]) for row in x])
-        return np.stack([np.asarray(self.stan.grad_log_prob(row)) for row in x])
+        both, stan = hasattr(self.stan, "log_density_gradient"), self.stan
+        return np.stack([stan.log_density_gradient(row)[1] if both else stan.grad_log_prob(row) for row in x])
 
     def logpdf(self, x: Array) -> Array:
         """Log density of the unconstrained parameters, (n,)."""
-        if hasattr(self.stan, "log_density_gradient"):
-            return np.array([float(self.stan.log_density_gradient(row)[0]) for row in x])
-        return np.array([float(self.stan.log_prob(row)) for row in x])
+        both, stan = hasattr(self.stan, "log_density_gradient"), self.stan
+        return np.array(
+            [stan.log_density_gradient(row)[0] if both else stan.log_prob(row) for row in x], float
+        )
 
 
-class TorchSampler:
-    """Draws from a ``torch.distributions`` object, by the generator that is passed."""
+def _torch_draws(distribution: Any, simplex: bool, n: int, rng: np.random.Generator) -> Array:
+    """n points, (n, d), of a ``torch.distributions`` object, by the generator that is passed."""
+    import torch
 
-    def __init__(self, distribution: Any, simplex: bool) -> None:
-        self.distribution, self.simplex = distribution, simplex
-
-    def __call__(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n points, (n, d)."""
-        import torch
-
-        # The distributions draw from torch's global generator only: seed a copy of it.
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            torch.manual_seed(int(rng.integers(2**63)))
-            drawn = self.distribution.sample((n,))
-        return _rows(drawn.detach().cpu().numpy(), n, self.simplex)
+    # The distributions draw from torch's global generator only: seed a copy of it.
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(int(rng.integers(2**63)))
+        drawn = distribution.sample((n,))
+    return _rows(drawn.detach().cpu().numpy(), n, simplex)
 
 
-class NumpyroSampler:
-    """Draws from a numpyro distribution."""
+def _numpyro_draws(distribution: Any, simplex: bool, n: int, rng: np.random.Generator) -> Array:
+    """n points, (n, d), of a numpyro distribution."""
+    import jax
 
-    def __init__(self, distribution: Any, simplex: bool) -> None:
-        self.distribution, self.simplex = distribution, simplex
-
-    def __call__(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n points, (n, d)."""
-        import jax
-
-        with Jax().context():
-            drawn = self.distribution.sample(jax.random.PRNGKey(int(rng.integers(2**63))), (n,))
-            return _rows(drawn, n, self.simplex)
+    with Jax().context():
+        drawn = distribution.sample(jax.random.PRNGKey(int(rng.integers(2**63))), (n,))
+        return _rows(drawn, n, simplex)
 
 
 def _rows(drawn: Any, n: int, simplex: bool) -> Array:
@@ -111,11 +96,11 @@ def _rows(drawn: Any, n: int, simplex: bool) -> Array:
     return rows / rows.sum(axis=1, keepdims=True) if simplex else rows
 
 
-def _sampler(distribution: Any, simplex: bool) -> TorchSampler | NumpyroSampler | None:
+def _sampler(distribution: Any, simplex: bool) -> Callable[[int, np.random.Generator], Array] | None:
     modules = {cls.__module__ for cls in type(distribution).__mro__}
     if any(module.startswith("torch.distributions") for module in modules):
-        return TorchSampler(distribution, simplex)
-    return NumpyroSampler(distribution, simplex) if "numpyro" in roots(distribution) else None
+        return partial(_torch_draws, distribution, simplex)
+    return partial(_numpyro_draws, distribution, simplex) if "numpyro" in roots(distribution) else None
 
 
 def _support(distribution: Any) -> Any:
@@ -136,10 +121,8 @@ def _domain(support: Any, d: int) -> Domain | None:
     ends = [getattr(support, end, None) for end in ("lower_bound", "upper_bound")]
     if all(end is None for end in ends):
         return None
-    lower, upper = (
-        np.broadcast_to(np.ravel(_numbers(end, default)), (d,))
-        for end, default in zip(ends, (-np.inf, np.inf), strict=True)
-    )
+    numbers = [_numbers(end, default) for end, default in zip(ends, (-np.inf, np.inf), strict=True)]
+    lower, upper = (np.broadcast_to(np.ravel(end), (d,)) for end in numbers)
     return Box(lower, upper)
 
 

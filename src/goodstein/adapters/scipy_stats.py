@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
-from goodstein.adapters.describe import bases, describe
+from goodstein.adapters.methods import from_methods
 from goodstein.domains import Box, Euclidean
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.families.dirichlet import Dirichlet
+from goodstein.families.normal import Normal
+from goodstein.families.student import StudentT
+from goodstein.families.von_mises import VonMises
+from goodstein.families.von_mises_fisher import UniformOnSphere, VonMisesFisher
+from goodstein.foreign import bases, describe, unusable
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
 from goodstein.types import Array
+
+SAME: dict[str, tuple[type[Any], tuple[str, ...]]] = {
+    "multivariate_normal": (Normal, ("mean", "cov")),
+    "multivariate_t": (StudentT, ("df", "loc", "shape")),
+    "dirichlet": (Dirichlet, ("alpha",)),
+    "vonmises_fisher": (VonMisesFisher, ("mu", "kappa")),
+    "uniform_direction": (UniformOnSphere, ("dim",)),
+}
+"""Multivariate distributions, the same families, and the attributes that are their parameters."""
 
 
 def from_distribution(rv: Any) -> Model:
@@ -20,19 +35,14 @@ def from_distribution(rv: Any) -> Model:
     names = bases(rv)
     discrete = names & {"rv_discrete", "rv_discrete_frozen", "DiscreteDistribution"}
     if discrete or ("multi_rv_frozen" in names and hasattr(rv, "logpmf")):
-        _refuse(
-            rv,
-            "is discrete, and does not say on which states. Say so: Model(logpdf=rv.logpmf, "
-            "domain=Lattice(levels, d))",
-        )
+        so = "Say so: Model(logpdf=rv.logpmf, domain=Lattice(levels, d))"
+        _refuse(rv, f"is discrete, and does not say on which states. {so}")
     if names & {"rv_generic", "multi_rv_generic"}:
-        name = getattr(rv, "name", None) or type(rv).__name__.removesuffix("_gen")
-        raise InputError(
-            f"`model`: scipy.stats.{name} has no parameters yet. Call it: "
-            f"scipy.stats.{name}{'(loc, scale)' if 'rv_generic' in names else '(...)'}."
-        )
+        name = f"scipy.stats.{getattr(rv, 'name', None) or type(rv).__name__.removesuffix('_gen')}"
+        call = f"{name}{'(loc, scale)' if 'rv_generic' in names else '(...)'}"
+        raise unusable(f"{name} has no parameters yet.", f"Call it: {call}.")
     if "rv_frozen" in names:
-        return _on_circle(rv) if rv.dist.name == "vonmises" else _univariate(Frozen(rv))
+        return _on_circle(rv) if rv.dist.name == "vonmises" else _univariate(OldStyle(rv))
     if "_ProbabilityDistribution" in names:
         return _univariate(NewStyle(rv))
     if "multi_rv_frozen" in names:
@@ -42,7 +52,7 @@ def from_distribution(rv: Any) -> Model:
     _refuse(rv, "is not a distribution")
 
 
-class Frozen:
+class OldStyle:
     """A frozen univariate distribution, as log density and sampler."""
 
     def __init__(self, rv: Any) -> None:
@@ -61,99 +71,67 @@ class Frozen:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n points, (n, 1)."""
-        return np.asarray(self.rv.rvs(size=n, random_state=rng)).reshape(n, 1)
+        return _draws(self.rv, n, rng)
 
 
-class NewStyle:
+class NewStyle(OldStyle):
     """A distribution of SciPy's new infrastructure, as log density and sampler."""
-
-    def __init__(self, rv: Any) -> None:
-        self.rv = rv
 
     @property
     def name(self) -> str:
-        """What it calls itself, on one line."""
         text = " ".join(str(self.rv).split())
         for loose, tight in (("( ", "("), ("[ ", "["), (", )", ")"), (", ]", "]")):
             text = text.replace(loose, tight)
         return text
 
-    def logpdf(self, x: Array) -> Array:
-        """Log density at (n, 1), (n,)."""
-        return np.asarray(self.rv.logpdf(x[:, 0]))
-
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n points, (n, 1)."""
         return np.asarray(self.rv.sample(shape=(n,), rng=rng)).reshape(n, 1)
 
 
-def _univariate(wrapped: Frozen | NewStyle) -> Model:
+def _univariate(wrapped: OldStyle) -> Model:
     lower, upper = (np.asarray(end, dtype=np.float64) for end in wrapped.rv.support())
     if lower.ndim or upper.ndim:
-        _refuse(
-            wrapped.rv,
-            f"holds an array of distributions, of shape {np.broadcast_shapes(lower.shape, upper.shape)}. "
-            "Pass a single one, or their joint density as Model(logpdf=...)",
-        )
+        shape = np.broadcast_shapes(lower.shape, upper.shape)
+        remedy = "Pass a single one, or their joint density as Model(logpdf=...)"
+        _refuse(wrapped.rv, f"holds an array of distributions, of shape {shape}. {remedy}")
     domain: Domain = Box(lower, upper) if np.isfinite([lower, upper]).any() else Euclidean(1)
     return Model(logpdf=wrapped.logpdf, sample=wrapped.sample, domain=domain, name=wrapped.name)
 
 
 def _on_circle(rv: Any) -> Model:
     """The von Mises distribution, which has a period and so is no density on the line."""
-    from goodstein import families
-    from goodstein.adapters.model import as_model
-
     (kappa,), loc, scale = rv.dist._parse_args(*rv.args, **rv.kwds)
     if np.ndim(kappa) or np.ndim(loc) or scale != 1:
         _refuse(rv, "must have one kappa, one loc and no scale: angles have the period 2π")
-    return as_model(families.VonMises(float(loc), float(kappa)))
+    return from_methods(VonMises(float(loc), float(kappa)))
 
 
 def _multivariate(rv: Any) -> Model:
     """Distributions that have a family of their own, and so a closed-form score."""
-    from goodstein import families
-    from goodstein.adapters.model import as_model
-
     kind = type(rv).__name__.removesuffix("_frozen")
-    if kind == "multivariate_normal":
-        return as_model(families.Normal(rv.mean, rv.cov))
-    if kind == "multivariate_t":
-        if np.isinf(rv.df):
-            return as_model(families.Normal(rv.loc, rv.shape))
-        return as_model(families.StudentT(rv.df, rv.loc, rv.shape))
-    if kind == "dirichlet":
-        return as_model(families.Dirichlet(rv.alpha))
-    if kind == "vonmises_fisher":
-        return as_model(families.VonMisesFisher(rv.mu, rv.kappa))
-    if kind == "uniform_direction":
-        return as_model(families.UniformOnSphere(rv.dim))
+    if kind == "multivariate_t" and np.isinf(rv.df):
+        return from_methods(Normal(rv.loc, rv.shape))
+    if kind in SAME:
+        family, parameters = SAME[kind]
+        return from_methods(family(*(getattr(rv, name) for name in parameters)))
     if not hasattr(rv, "logpdf"):
         _refuse(rv, "has no log density")
     dim = getattr(rv, "dim", None)
     if not isinstance(dim, (int, np.integer)) or np.shape(rv.rvs(size=2, random_state=0)) != (2, dim):
         _refuse(rv, "is not a distribution of vectors. Flatten it yourself: Model(logpdf=..., sample=...)")
-    return Model(logpdf=rv.logpdf, sample=MultivariateSampler(rv), name=describe(rv))
+    return Model(logpdf=rv.logpdf, sample=partial(_draws, rv), name=describe(rv))
 
 
-class MultivariateSampler:
-    """``rvs`` of a multivariate distribution."""
-
-    def __init__(self, rv: Any) -> None:
-        self.rv = rv
-
-    def __call__(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n points, (n, d)."""
-        # scipy.stats drops the first axis for n = 1.
-        return np.asarray(self.rv.rvs(size=n, random_state=rng)).reshape(n, -1)
+def _draws(rv: Any, n: int, rng: np.random.Generator) -> Array:
+    """n points, (n, d)."""
+    # scipy.stats drops the first axis for n = 1.
+    return np.asarray(rv.rvs(size=n, random_state=rng)).reshape(n, -1)
 
 
 def _kernel_density(rv: Any) -> Model:
-    from goodstein.adapters.model import as_model
-
     points = np.asarray(rv.dataset, dtype=np.float64).T.copy()
     name = f"scipy.stats.gaussian_kde of {len(points)} points"
-    return as_model(GaussianKDE(points, np.asarray(rv.covariance), np.asarray(rv.weights), name))
+    return from_methods(GaussianKDE(points, np.asarray(rv.covariance), np.asarray(rv.weights), name))
 
 
 def _number(value: Any) -> str:
@@ -163,4 +141,4 @@ def _number(value: Any) -> str:
 def _refuse(rv: Any, why: str) -> NoReturn:
     dist = getattr(rv, "dist", rv)
     name = getattr(dist, "name", None) or type(dist).__name__.removesuffix("_frozen")
-    raise InputError(f"`model`: scipy.stats.{name} {why}.")
+    raise unusable(f"scipy.stats.{name} {why}.")

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.adapters.describe import bases, describe
-from goodstein.adapters.scipy_stats import Frozen, NewStyle, from_distribution
+from goodstein.adapters.scipy_stats import NewStyle, OldStyle, from_distribution
 from goodstein.domains.box import Box
-from goodstein.errors import InputError
+from goodstein.foreign import bases, describe, unusable
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array
 
@@ -24,23 +23,19 @@ class ScipySurvival:
     def __init__(self, rv: Any) -> None:
         names = bases(rv)
         if names & {"rv_discrete", "rv_discrete_frozen", "DiscreteDistribution"}:
-            raise InputError(
-                f"`model`: {describe(rv)} is discrete and has no hazard rate. Durations in whole units need "
-                "a continuous model, or one on a lattice."
-            )
+            remedy = "Durations in whole units need a continuous model, or one on a lattice."
+            raise unusable(f"{describe(rv)} is discrete and has no hazard rate.", remedy)
         model = from_distribution(rv)  # refuses what has no parameters yet, or is no distribution
         domain = model.domain
         new = "_ProbabilityDistribution" in names
         if domain is None or domain.dim != 1 or not (new or "rv_frozen" in names):
-            raise InputError(f"`model`: {model.name} is not a distribution of one duration.")
+            raise unusable(f"{model.name} is not a distribution of one duration.")
         if not isinstance(domain, Box) or domain.lower[0] < 0:
             where = domain if isinstance(domain, Box) else "all real numbers"
-            raise InputError(
-                f"`model`: {model.name} lives on {where}, but a duration is never negative. Truncate it at "
-                "zero, or take a distribution on the half-line."
-            )
+            remedy = "Truncate it at zero, or take a distribution on the half-line."
+            raise unusable(f"{model.name} lives on {where}, but a duration is never negative.", remedy)
         self.rv, self.name, self.support = rv, model.name, domain
-        self._wrapped = NewStyle(rv) if new else Frozen(rv)
+        self._wrapped = NewStyle(rv) if new else OldStyle(rv)
 
     def hazard(self, t: Array) -> Array:
         """f₀/S₀, from logarithms; infinite where S₀ is zero."""
@@ -62,14 +57,9 @@ class ScipySurvival:
             with np.errstate(divide="ignore", invalid="ignore"):
                 z = (t - location) / scale
                 return np.zeros_like(t) if shape == 1.0 else (shape - 1.0) / (z * scale)
-        slope = gradient(
-            lambda x: np.asarray(self.rv.logpdf(x[:, 0])),
-            t[:, None],
-            self.support,
-            name=f"The log density of {self.name}",
-            remedy="pass SurvivalModel(log_hazard_derivative=...)",
-        )[:, 0]
-        return slope + self.hazard(t)
+        name, remedy = f"The log density of {self.name}", "pass SurvivalModel(log_hazard_derivative=...)"
+        slope = gradient(self._wrapped.logpdf, t[:, None], self.support, name=name, remedy=remedy)
+        return slope[:, 0] + self.hazard(t)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n durations, (n, 1)."""

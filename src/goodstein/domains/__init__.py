@@ -1,30 +1,5 @@
 """Domains: where a model is a density."""
 
-from goodstein.domains.ball import Ball
-from goodstein.domains.base import Domain, Face
-from goodstein.domains.box import Box, Orthant
-from goodstein.domains.chart import Chart
-from goodstein.domains.circle import Circle, Torus
-from goodstein.domains.euclidean import Euclidean
-from goodstein.domains.lattice import Lattice
-from goodstein.domains.polygon import Polygon
-from goodstein.domains.polytope import Polytope
-from goodstein.domains.simplex import Simplex
-from goodstein.domains.sphere import Sphere
+from goodstein.lazy import attach
 
-__all__ = [
-    "Ball",
-    "Box",
-    "Chart",
-    "Circle",
-    "Domain",
-    "Euclidean",
-    "Face",
-    "Lattice",
-    "Orthant",
-    "Polygon",
-    "Polytope",
-    "Simplex",
-    "Sphere",
-    "Torus",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from goodstein.domains.base import Domain, Face
+from goodstein.domains.base import Domain, Face, shortened
+from goodstein.domains.sphere import uniform_directions
 from goodstein.errors import DomainError
-from goodstein.frozen import Frozen, as_dimension, as_floats, nested_tuple
+from goodstein.frozen import Frozen, as_dimension, as_floats
 from goodstein.types import Array, ArrayLike, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_ON_SPHERE = 8
 
@@ -35,12 +32,6 @@ class Ball(Frozen, Domain):
     center
         The centre c, (d,); the origin if not given.
 
-    Attributes
-    ----------
-    radius : float
-    center : ndarray
-        (d,), read-only.
-
     Examples
     --------
     >>> import numpy as np
@@ -54,6 +45,8 @@ class Ball(Frozen, Domain):
     Ball(2, radius=2, center=(1, 0))
     """
 
+    _parameters = ("dim", "radius", "center")
+    bounded = True
     radius: float
     center: Array
 
@@ -66,43 +59,28 @@ class Ball(Frozen, Domain):
         if middle.shape != (dimension,):
             raise DomainError(f"`center` must have {dimension} coordinates, got shape {middle.shape}.")
         if not np.isfinite(middle).all():
-            raise DomainError(f"`center` must be finite, got {center!r}.")
+            raise DomainError(f"must be finite, got {center!r}.", argument="center", predicate=True)
         self._set(radius=float(length), center=middle)
-
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return self.dim, self.radius, nested_tuple(self.center)
 
     def __repr__(self) -> str:
         radius = f", radius={self.radius:g}" if self.radius != 1 else ""
-        center = ""
-        if self.center.any():
-            coordinates = [f"{coordinate:g}" for coordinate in self.center]
-            if len(coordinates) > 4:
-                coordinates[3:-1] = ["..."]
-            center = f", center=({', '.join(coordinates)}{',' if self.dim == 1 else ''})"
+        coordinates = shortened([f"{coordinate:g}" for coordinate in self.center])
+        center = f", center=({coordinates}{',' if self.dim == 1 else ''})" if self.center.any() else ""
         return f"Ball({self.dim}{radius}{center})"
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
         return self.center.size
-
-    @property
-    def bounded(self) -> bool:
-        """True."""
-        return True
 
     def distance_to_center(self, x: Array) -> Array:
         """‖x − c‖ for each row, (n,)."""
         return np.asarray(np.linalg.norm(x - self.center, axis=1))
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows lie in the ball, up to rounding, (n,)."""
         scale = self.radius + float(np.linalg.norm(self.center))
         return self.distance_to_center(x) <= self.radius + ROUNDING * scale
 
     def boundary_distance(self, x: Array) -> Array:
-        """R − ‖x − c‖, (n,)."""
         return np.maximum(self.radius - self.distance_to_center(x), 0.0)
 
     def boundary_gradient(self, x: Array) -> Array:
@@ -110,36 +88,17 @@ class Ball(Frozen, Domain):
         distance = self.distance_to_center(x)
         return (self.center - x) / np.where(distance > 0, distance, 1.0)[:, None]
 
-    def default_auxiliary(self) -> Auxiliary:
-        """:class:`~goodstein.domains.BallPower` with p = 2, which is smooth everywhere."""
-        from goodstein.auxiliary.functions import BallPower
-
-        return BallPower()
-
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """Random points on the sphere (both ends, if d = 1); one may walk as far as the centre."""
         if self.dim == 1:
             outward = np.array([[-1.0], [1.0]])
         else:
-            outward = _directions(POINTS_ON_SPHERE, self.dim, rng)
-        point = "x − c" if self.center.any() else "x"
-        return [
-            Face(
-                name=f"‖{point}‖ = {self.radius:g}",
-                points=self.center + self.radius * outward,
-                normals=-outward,
-                reach=np.full(len(outward), self.radius),
-            )
-        ]
+            outward = uniform_directions(POINTS_ON_SPHERE, self.dim, rng)
+        name = f"‖{'x − c' if self.center.any() else 'x'}‖ = {self.radius:g}"
+        points, reach = self.center + self.radius * outward, np.full(len(outward), self.radius)
+        return [Face(name, points, -outward, reach)]
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` points uniformly: a normal direction, and a radius R·U^(1/d)."""
-        directions = _directions(n, self.dim, rng)
+        directions = uniform_directions(n, self.dim, rng)
         radii = self.radius * rng.uniform(size=(n, 1)) ** (1 / self.dim)
         return self.center + radii * directions
-
-
-def _directions(n: int, d: int, rng: np.random.Generator) -> Array:
-    """Uniform unit vectors, (n, d)."""
-    normal = rng.standard_normal((n, d))
-    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))

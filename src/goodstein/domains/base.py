@@ -5,39 +5,35 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from goodstein.errors import DomainError, describe_rows
+from goodstein import errors
+from goodstein.errors import DomainError, SamplingError
+from goodstein.frozen import Frozen, as_dimension
+from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
 
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
+refuse_rows = partial(errors.refuse_rows, error=DomainError)
+
+MAX_PROPOSALS = 10_000_000
+PILOT = 100_000
 
 
 @dataclass(frozen=True)
 class Face:
-    """Points on one face of a domain's boundary, from where the audit walks inwards.
-
-    Attributes
-    ----------
-    name
-        How a person would call the face, for example ``"x_1 = 0"``.
-    points
-        Points on the face, (k, d).
-    normals
-        Unit vectors that point into the domain, (k, d); on a domain with a tangent
-        :attr:`Domain.basis` they are tangential.
-    reach
-        For each point how far one may walk along its normal and still have this face as
-        the nearest one, (k,).
-    """
+    """Points on one face of a domain's boundary, from where the audit walks inwards."""
 
     name: str
+    """How a person would call the face, for example "x_1 = 0"."""
     points: Array
+    """Points on the face, (k, d)."""
     normals: Array
+    """Unit vectors that point into the domain, (k, d), tangential where it has a :attr:`Domain.basis`."""
     reach: Array
+    """How far one may walk along each normal and still have this face as the nearest one, (k,)."""
 
 
 class Domain(ABC):
@@ -73,15 +69,8 @@ class Domain(ABC):
         """
         if not self.has_boundary:
             return np.zeros((len(x), self.dim))
-        from goodstein.numerics.differentiate import gradient
-
-        return gradient(
-            self.boundary_distance,
-            x,
-            self,
-            name=f"the boundary distance of {self!r}",
-            remedy="give the domain a method `boundary_gradient`",
-        )
+        name, remedy = f"the boundary distance of {self!r}", "give the domain a method `boundary_gradient`"
+        return gradient(self.boundary_distance, x, self, name=name, remedy=remedy)
 
     def retracted(self, x: Array) -> Array:
         """Points next to a curved domain brought back onto it, (n, d), for numerical derivatives.
@@ -109,6 +98,11 @@ class Domain(ABC):
         return True
 
     @property
+    def discrete(self) -> bool:
+        """Whether it consists of single points, on which a model is a probability mass function."""
+        return False
+
+    @property
     def connected(self) -> bool | None:
         """Whether the domain is connected; None where that is not known."""
         return True
@@ -118,11 +112,35 @@ class Domain(ABC):
         """Whether the density can meet an edge on which it does not vanish by itself."""
         return True
 
-    def default_auxiliary(self) -> Auxiliary:
-        """An auxiliary function that makes Stein's identity hold for every density bounded here."""
-        raise DomainError(
-            f"{self!r} has no auxiliary function of its own. Pass one: operator=Standardised(auxiliary)."
-        )
+    def default_operator(self) -> Any:
+        """The Stein operator that this domain wishes for; None leaves the choice to the library.
+
+        A domain of your own may return an operator here, see :class:`goodstein.operators.Operator`.
+        """
+        return None
+
+    def default_auxiliary(self) -> Any:
+        """An auxiliary function that makes Stein's identity hold for every density bounded here.
+
+        A domain of your own with a boundary returns one, see :class:`goodstein.auxiliary.Auxiliary`; None
+        leaves the choice to the library, which knows its own domains only.
+        """
+        return None
+
+    def embedded(self, x: Array) -> Array:
+        """The points at which kernels look, (n, k): coordinates along the :attr:`basis`, where there is one.
+
+        Its rows are orthonormal, so distances stay, and fewer columns can be whitened.
+        """
+        basis = self.basis
+        return x if basis is None else np.asarray(x @ basis.T)
+
+    def quadrature(self, nodes: int | None) -> tuple[Array, Array] | None:
+        """About ``nodes`` nodes (N, d) and their weights (N,) for integrals over the domain.
+
+        None, unless a domain of your own has a rule: point patterns on it need one.
+        """
+        return None
 
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """Points on every face of the boundary, for the audit.
@@ -135,20 +153,63 @@ class Domain(ABC):
     def validate(self, x: Array) -> None:
         """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` lie outside."""
         self._validate_columns(x)
-        outside = ~self.contains(x)
-        if outside.any():
-            raise DomainError(
-                f"`data`: {describe_rows(outside)} lie outside {self!r}. "
-                "Remove them or pass the right `domain`."
-            )
+        refuse_rows(~self.contains(x), f"lie outside {self!r}.", "Remove them or pass the right `domain`.")
 
     def _validate_columns(self, x: Array) -> None:
         if x.ndim != 2 or x.shape[1] != self.dim:
-            raise DomainError(
-                f"`data`: {self!r} needs an array of shape (n, {self.dim}), got {x.shape}. "
-                "Pass the right columns or the right `domain`."
-            )
+            reason = f"{self!r} needs an array of shape (n, {self.dim}), got {x.shape}."
+            remedy = "Pass the right columns or the right `domain`."
+            raise DomainError(reason, argument="data", remedy=remedy)
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
         """Draw ``n`` points uniformly from a bounded domain."""
+        if not self.bounded:
+            raise DomainError(f"{self!r} is unbounded, so there is no uniform distribution on it.")
         raise DomainError(f"No uniform sampler for {self!r}.")
+
+
+class OfDimension(Frozen, Domain):
+    """A domain of which nothing but the number of columns has to be said."""
+
+    _parameters = ("dim",)
+    _least: ClassVar[int] = 1
+    _d: int
+
+    def __init__(self, d: int) -> None:
+        self._set(_d=as_dimension(d, "d", self._least))
+
+    @property
+    def dim(self) -> int:
+        return self._d
+
+
+def shortened(words: list[str], most: int = 4, by: str = ", ") -> str:
+    """The words in a row, without the middle where there are many."""
+    return by.join(words if len(words) <= most else [*words[:3], "...", words[-1]])
+
+
+def sample_in_box(domain: Domain, lower: Array, upper: Array, n: int, rng: np.random.Generator) -> Array:
+    """Draw ``n`` uniform points of ``domain``, which lies between ``lower`` and ``upper``.
+
+    Raises as soon as the rate of acceptance shows that more than ten million proposals would be needed.
+    """
+    largest_batch = max(1_000, 2_000_000 // domain.dim)
+    accepted: list[Array] = []
+    count = proposed = 0
+    batch = max(1_000, 2 * n)
+    while count < n:
+        batch = min(batch, largest_batch, MAX_PROPOSALS)
+        proposals = rng.uniform(lower, upper, size=(batch, domain.dim))
+        accepted.append(proposals[domain.contains(proposals)])
+        count += len(accepted[-1])
+        proposed += batch
+        # Before the pilot is over, an unlucky start must not look hopeless.
+        needed = n * proposed / max(count, 1)
+        if count < n and proposed >= PILOT and needed > MAX_PROPOSALS:
+            inside = f"only {count} of {proposed} uniform proposals from its bounding box fell inside"
+            rate = f"(acceptance rate {count / proposed:.2g})"
+            reason = f"{inside} {rate}, so {n} draws would take more than {MAX_PROPOSALS} proposals."
+            remedy = "Ask for fewer draws, or draw with a sampler of your own."
+            raise SamplingError(f"{domain!r}: {reason}", remedy=remedy)
+        batch = int(1.2 * (n - count) * proposed / max(count, 1)) + 1_000
+    return np.concatenate(accepted)[:n] if accepted else np.empty((0, domain.dim))

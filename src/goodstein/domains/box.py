@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from goodstein.domains.base import Domain, Face
+from goodstein.domains.base import Domain, Face, shortened
 from goodstein.errors import DomainError
-from goodstein.frozen import Frozen, as_dimension, as_floats, nested_tuple
+from goodstein.frozen import Frozen, as_dimension, as_floats
 from goodstein.types import Array, ArrayLike, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_FACE = 4
 
@@ -30,11 +27,6 @@ class Box(Frozen, Domain):
     lower, upper
         Lower and upper ends: numbers or sequences of the same length; a number stands for
         every coordinate. ``-inf`` and ``inf`` leave a side open. Two numbers make an interval.
-
-    Attributes
-    ----------
-    lower, upper : ndarray
-        The ends, (d,), read-only.
 
     Examples
     --------
@@ -56,62 +48,45 @@ class Box(Frozen, Domain):
         low = np.atleast_1d(as_floats(lower, "lower"))
         high = np.atleast_1d(as_floats(upper, "upper"))
         if low.ndim > 1 or high.ndim > 1 or 0 in (low.size, high.size):
-            raise DomainError(
-                "`lower` and `upper` must be numbers or one-dimensional sequences of at least one number, "
-                f"got shapes {low.shape} and {high.shape}."
-            )
+            must = "must be numbers or one-dimensional sequences of at least one number"
+            raise DomainError(f"`lower` and `upper` {must}, got shapes {low.shape} and {high.shape}.")
         if low.size != high.size and 1 not in (low.size, high.size):
-            raise DomainError(
-                f"`lower` has {low.size} coordinates and `upper` has {high.size}; they must agree."
-            )
+            sizes = f"`lower` has {low.size} coordinates and `upper` has {high.size}"
+            raise DomainError(f"{sizes}; they must agree.")
         low, high = (end.copy() for end in np.broadcast_arrays(low, high))
         wrong = np.flatnonzero(low >= high)
         if wrong.size:
             i = wrong[0]
-            raise DomainError(
-                f"`lower` must be below `upper`: coordinate x_{i + 1} has lower = {low[i]:g} "
-                f"and upper = {high[i]:g}."
-            )
+            ends = f"coordinate x_{i + 1} has lower = {low[i]:g} and upper = {high[i]:g}"
+            raise DomainError(f"`lower` must be below `upper`: {ends}.")
         self._set(lower=low, upper=high)
-
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return nested_tuple(self.lower), nested_tuple(self.upper)
 
     def __repr__(self) -> str:
         sides = [_interval(low, high) for low, high in zip(self.lower, self.upper, strict=True)]
         if len(set(sides)) == 1:
-            power = f"^{self.dim}" if self.dim > 1 else ""
-            return f"Box({sides[0]}{power})"
-        if len(sides) > 4:
-            sides[3:-1] = ["..."]
-        return f"Box({' x '.join(sides)})"
+            return f"Box({sides[0]}{f'^{self.dim}' if self.dim > 1 else ''})"
+        return f"Box({shortened(sides, by=' x ')})"
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
         return self.lower.size
 
     @property
     def bounded(self) -> bool:
-        """Whether every side is finite."""
-        return bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
+        return bool(np.isfinite([self.lower, self.upper]).all())
 
     @property
     def has_boundary(self) -> bool:
-        """Whether any side is finite."""
-        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        return bool(np.isfinite([self.lower, self.upper]).any())
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows are finite and lie between the ends, (n,)."""
         inside = np.isfinite(x) & (x >= self.lower) & (x <= self.upper)
         return np.asarray(inside.all(axis=1))
 
     def boundary_distance(self, x: Array) -> Array:
-        """Distance to the nearest finite side, (n,)."""
         return np.asarray(np.maximum(self._side_distances(x).min(axis=(1, 2)), 0.0))
 
     def boundary_gradient(self, x: Array) -> Array:
-        """Inward unit normal of the nearest side, (n, d)."""
         gradient = np.zeros_like(x, dtype=np.float64)
         if self.has_boundary:
             nearest = self._side_distances(x).reshape(len(x), 2 * self.dim).argmin(axis=1)
@@ -123,12 +98,6 @@ class Box(Frozen, Domain):
         """Distance to each lower and each upper side, (n, 2, d)."""
         return np.stack([x - self.lower, self.upper - x], axis=1)
 
-    def default_auxiliary(self) -> Auxiliary:
-        """:class:`~goodstein.domains.BoxProduct`: each g_i vanishes on the two sides of its coordinate."""
-        from goodstein.auxiliary.functions import BoxProduct
-
-        return BoxProduct()
-
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """Four random points on every finite side (its one point, if d = 1).
 
@@ -139,8 +108,7 @@ class Box(Frozen, Domain):
         if interior is not None:
             interior = interior[self.contains(interior)]
             interior = interior[self.boundary_distance(interior) > 0]
-            if len(interior) == 0:
-                interior = None
+            interior = interior if len(interior) else None
         count = POINTS_PER_FACE if self.dim > 1 else 1
         faces = []
         for i in range(self.dim):
@@ -179,9 +147,8 @@ class Box(Frozen, Domain):
         return points
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` points uniformly, coordinate by coordinate."""
         if not self.bounded:
-            raise DomainError(f"{self!r} is unbounded, so there is no uniform distribution on it.")
+            return super().sample_uniform(n, rng)
         return rng.uniform(self.lower, self.upper, size=(n, self.dim))
 
 

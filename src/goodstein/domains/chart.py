@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from functools import cached_property, partial
+from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,9 @@ from goodstein.domains.chart_functions import Function, automatic_derivative, re
 from goodstein.domains.euclidean import Euclidean
 from goodstein.errors import DomainError, InputError
 from goodstein.frozen import Frozen, as_dimension
+from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
-    from goodstein.operators.base import Operator
+from goodstein.validation import require_functions
 
 
 class Chart(Frozen, Domain):
@@ -65,6 +64,7 @@ class Chart(Frozen, Domain):
     array([[1., 0.]])
     """
 
+    flat = False  # the volume element is not that of the coordinates
     metric: Function | None
     embedding: Function | None
     jacobian: Function | None
@@ -84,17 +84,10 @@ class Chart(Frozen, Domain):
         coordinates: Domain | None = None,
         periodic: Sequence[int] = (),
     ) -> None:
-        functions = {
-            "metric": metric,
-            "embedding": embedding,
-            "jacobian": jacobian,
-            "metric_gradient": metric_gradient,
-        }
-        for name, function in functions.items():
-            if function is not None and not callable(function):
-                raise DomainError(
-                    f"`{name}` of Chart must be a function of the coordinates, got {function!r}."
-                )
+        given = (metric, embedding, jacobian, metric_gradient)
+        functions = dict(zip(self._parameters[1:5], given, strict=True))
+        known = {name: function for name, function in functions.items() if function is not None}
+        require_functions(known, "Chart", "a function of the coordinates", DomainError)
         if metric is None and embedding is None:
             raise DomainError("Chart needs a `metric`, or an `embedding` that induces one, got neither.")
         if jacobian is not None and embedding is None:
@@ -102,33 +95,20 @@ class Chart(Frozen, Domain):
         m = as_dimension(dim, "dim", 1)
         where = Euclidean(m) if coordinates is None else coordinates
         if not isinstance(where, Domain) or not where.flat or where.basis is not None or where.dim != m:
-            raise DomainError(
-                f"`coordinates` of Chart must be a part of R^{m} such as Box(...), got {coordinates!r}."
-            )
+            reason = f"of Chart must be a part of R^{m} such as Box(...), got {coordinates!r}."
+            raise DomainError(reason, argument="coordinates", predicate=True)
         if not np.iterable(periodic) or isinstance(periodic, str):
-            raise DomainError(
-                f"`periodic` of Chart must be a list of the numbers of coordinates, such as [{m - 1}], got "
-                f"{periodic!r}."
-            )
+            must = f"of Chart must be a list of the numbers of coordinates, such as [{m - 1}]"
+            raise DomainError(f"{must}, got {periodic!r}.", argument="periodic", predicate=True)
         indices = tuple(sorted({as_dimension(i, "periodic", 0) for i in periodic}))
         for i in indices:
-            if (
-                i >= m
-                or not isinstance(where, Box)
-                or not np.isfinite([where.lower[i], where.upper[i]]).all()
-            ):
-                raise DomainError(
-                    f"`periodic`: coordinate {i} needs a finite side of the box `coordinates`, whose length "
-                    f"is its period; got {where!r}."
-                )
+            if not (isinstance(where, Box) and i < m and np.isfinite([where.lower[i], where.upper[i]]).all()):
+                need = "needs a finite side of the box `coordinates`, whose length is its period"
+                raise DomainError(f"coordinate {i} {need}; got {where!r}.", argument="periodic")
         self._set(_dim=m, coordinates=where, periodic=indices, **functions)
 
-    def _arguments(self) -> tuple[Hashable, ...]:
-        functions = (self.metric, self.embedding, self.jacobian, self.metric_gradient)
-        return (self._dim, *functions, self.coordinates, self.periodic)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remade, self._arguments()
+        return partial(Chart, **dict(zip(self._parameters, self._arguments(), strict=True))), ()
 
     def __repr__(self) -> str:
         given = self.metric if self.metric is not None else self.embedding
@@ -140,7 +120,6 @@ class Chart(Frozen, Domain):
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
         return self._dim
 
     @cached_property
@@ -164,7 +143,6 @@ class Chart(Frozen, Domain):
 
     @property
     def bounded(self) -> bool:
-        """Whether the coordinates lie in some ball."""
         return self.coordinates.bounded
 
     @property
@@ -174,35 +152,17 @@ class Chart(Frozen, Domain):
 
     @property
     def connected(self) -> bool | None:
-        """Whether the coordinates' region is connected."""
         return self.coordinates.connected
-
-    @property
-    def flat(self) -> bool:
-        """False: the volume element is not that of the coordinates."""
-        return False
 
     def contains(self, x: Array) -> BoolArray:
         """Which rows lie in the region; periodic coordinates may be any number."""
         return self.region.contains(x)
 
     def boundary_distance(self, x: Array) -> Array:
-        """Distance to the region's boundary in the coordinates, (n,)."""
         return self.region.boundary_distance(x)
 
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
-        """Faces of the region."""
         return self.region.faces(interior, rng)
-
-    def default_auxiliary(self) -> Auxiliary:
-        """The auxiliary function of the region."""
-        return self.region.default_auxiliary()
-
-    def default_operator(self) -> Operator:
-        """:class:`goodstein.Coordinate`."""
-        from goodstein.operators.coordinate import Coordinate
-
-        return Coordinate()
 
     # --- geometry -----------------------------------------------------------------------------------
 
@@ -230,20 +190,14 @@ class Chart(Frozen, Domain):
             half = np.einsum("nkli,nkj->nlij", second, jacobian)
             return np.asarray(half + half.transpose(0, 1, 3, 2))
         out = np.empty((len(x), m, m, m))
-        metric = self.metric
-        for i in range(m):
-            for j in range(i, m):
-
-                def entry(points: Array, i: int = i, j: int = j) -> Array:
-                    return values_at(metric, points, (m, m), "metric")[:, i, j]
-
-                out[:, :, i, j] = out[:, :, j, i] = self._gradient(entry, x, "metric")
+        for i, j in combinations_with_replacement(range(m), 2):
+            out[:, :, i, j] = out[:, :, j, i] = self._slope(self.metric, x, "metric", (m, m), i, j)
         return out
 
     def log_volume_gradient(self, x: Array) -> Array:
         """∂_l log J = ½ tr(G⁻¹ ∂_l G) at each row, (n, m)."""
-        half = 0.5 * np.einsum("nij,nlij->nl", self.inverse_metric(x), self.metric_derivatives(x))
-        return np.asarray(half)
+        trace = np.einsum("nij,nlij->nl", self.inverse_metric(x), self.metric_derivatives(x))
+        return np.asarray(0.5 * trace)
 
     def diffusion(self, x: Array) -> tuple[Array, Array, Array]:
         """What Δ is where kernels look: the points, and (b, M) of Δf = M_ab ∂_a∂_b f + b_a ∂_a f."""
@@ -262,7 +216,6 @@ class Chart(Frozen, Domain):
     # --- where kernels look -------------------------------------------------------------------------
 
     def embedded(self, x: Array) -> Array:
-        """The points at which kernels look, (n, k)."""
         if self.embedding is not None:
             return values_at(self.embedding, x, None, "embedding")
         return self._wrapped(x, 0) if self.periodic else x
@@ -279,15 +232,8 @@ class Chart(Frozen, Domain):
         automatic = automatic_derivative(self.embedding, x, (k, m), order=1)
         if automatic is not None:
             return automatic
-        embedding = self.embedding
-        out = np.empty((len(x), k, m))
-        for a in range(k):
-
-            def component(points: Array, a: int = a) -> Array:
-                return values_at(embedding, points, (k,), "embedding")[:, a]
-
-            out[:, a] = self._gradient(component, x, "embedding")
-        return out
+        slopes = [self._slope(self.embedding, x, "embedding", (k,), a) for a in range(k)]
+        return np.stack(slopes, axis=1)
 
     def embedding_hessian(self, x: Array) -> Array:
         """Second derivatives of :meth:`embedded`, (n, k, m, m)."""
@@ -300,20 +246,13 @@ class Chart(Frozen, Domain):
         if self.jacobian is None:
             automatic = automatic_derivative(self.embedding, x, (k, m, m), order=2)
             if automatic is None:
-                raise InputError(
-                    f"{self!r}: second derivatives of the embedding are needed here, and numerical ones of "
-                    "numerical ones are not precise. Pass `jacobian`, or write the embedding with JAX."
-                )
+                why = "numerical ones of numerical ones are not precise"
+                reason = f"{self!r}: second derivatives of the embedding are needed here, and {why}."
+                raise InputError(reason, remedy="Pass `jacobian`, or write the embedding with JAX.")
             return automatic
-        jacobian = self.jacobian
         out = np.empty((len(x), k, m, m))
-        for a in range(k):
-            for i in range(m):
-
-                def entry(points: Array, a: int = a, i: int = i) -> Array:
-                    return values_at(jacobian, points, (k, m), "jacobian")[:, a, i]
-
-                out[:, a, i] = self._gradient(entry, x, "jacobian")
+        for a, i in np.ndindex(k, m):
+            out[:, a, i] = self._slope(self.jacobian, x, "jacobian", (k, m), a, i)
         return 0.5 * (out + out.transpose(0, 1, 3, 2))
 
     def _wrapped(self, x: Array, order: int) -> Array:
@@ -333,30 +272,13 @@ class Chart(Frozen, Domain):
         counts = [2 if i in self.periodic else 1 for i in range(self._dim)]
         return np.repeat(np.eye(self._dim), counts, axis=0)
 
-    def _gradient(self, function: Callable[[Array], Array], x: Array, what: str) -> Array:
-        from goodstein.numerics.differentiate import gradient
+    def _slope(self, function: Function, x: Array, what: str, tail: tuple[int, ...], *index: int) -> Array:
+        """The gradient of one entry of a function with values (n, *tail), (n, m)."""
+        place: Any = (slice(None), *index)
+
+        def entry(points: Array) -> Array:
+            return np.asarray(values_at(function, points, tail, what)[place])
 
         remedies = {"metric": "metric_gradient", "embedding": "jacobian"}
         remedy = f"pass Chart({remedies[what]}=...)" if what in remedies else "check it"
-        return gradient(function, x, self.region, name=f"The {what} of {self!r}", remedy=remedy)
-
-
-def _remade(
-    dim: int,
-    metric: Function | None,
-    embedding: Function | None,
-    jacobian: Function | None,
-    metric_gradient: Function | None,
-    coordinates: Domain,
-    periodic: tuple[int, ...],
-) -> Chart:
-    """The chart with these arguments; what unpickling calls."""
-    return Chart(
-        dim,
-        metric,
-        embedding=embedding,
-        jacobian=jacobian,
-        metric_gradient=metric_gradient,
-        coordinates=coordinates,
-        periodic=periodic,
-    )
+        return gradient(entry, x, self.region, name=f"The {what} of {self!r}", remedy=remedy)

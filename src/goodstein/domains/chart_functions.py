@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from goodstein.errors import InputError, ScoreError, describe_rows
+from goodstein.numerics.frameworks import Jax
 from goodstein.types import Array
 
 Function: TypeAlias = Callable[[Any], Any]
@@ -17,11 +18,7 @@ Function: TypeAlias = Callable[[Any], Any]
 
 def _context() -> Any:
     """Double precision for JAX, if it is there."""
-    if "jax" not in sys.modules:
-        return nullcontext()
-    from goodstein.numerics.frameworks import Jax
-
-    return Jax().context()
+    return Jax().context() if "jax" in sys.modules else nullcontext()
 
 
 def values_at(function: Function, x: Array, tail: tuple[int, ...] | None, what: str) -> Array:
@@ -43,10 +40,9 @@ def values_at(function: Function, x: Array, tail: tuple[int, ...] | None, what: 
             values = got if n == m + 1 else _call(function, x, by_row)
             bad = ~np.isfinite(values).reshape(n, -1).all(axis=1)
             if bad.any():
-                raise ScoreError(
-                    f"The {what} of the chart is not finite at {describe_rows(bad)}. Remove these rows, or "
-                    "use a chart that covers them."
-                )
+                reason = f"The {what} of the chart is not finite at {describe_rows(bad)}."
+                remedy = "Remove these rows, or use a chart that covers them."
+                raise ScoreError(reason, rows=bad, remedy=remedy)
             return values
         reasons.append(f"it returned shape {got.shape}")
     expected = "k" if tail is None else ", ".join(map(str, tail))
@@ -88,15 +84,16 @@ def automatic_derivative(function: Function, x: Array, tail: tuple[int, ...], or
 
 
 def require_metric(values: Array) -> None:
+    """Raise where a metric (n, m, m) is not symmetric and positive definite."""
     skew = np.abs(values - values.transpose(0, 2, 1)).max(axis=(1, 2))
     bad = np.asarray(skew > 1e-8 * np.abs(values).max(axis=(1, 2)))
     if bad.any():
-        raise InputError(f"The metric of the chart is not symmetric at {describe_rows(bad)}. Correct it.")
+        reason = f"The metric of the chart is not symmetric at {describe_rows(bad)}."
+        raise InputError(reason, rows=bad, remedy="Correct it.")
     smallest = np.linalg.eigvalsh(values)[:, 0]
     bad = np.asarray(~(smallest > 0))
     if bad.any():
-        raise InputError(
-            f"The metric of the chart is not positive definite at {describe_rows(bad)}, with smallest "
-            f"eigenvalue {smallest[bad].min():.3g}. Such points are poles of the chart: remove them, or use "
-            "another chart."
-        )
+        where = f"{describe_rows(bad)}, with smallest eigenvalue {smallest[bad].min():.3g}"
+        reason = f"The metric of the chart is not positive definite at {where}."
+        remedy = "Such points are poles of the chart: remove them, or use another chart."
+        raise InputError(reason, rows=bad, remedy=remedy)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from goodstein.domains.base import Domain
-from goodstein.frozen import Frozen, as_dimension
+from goodstein.domains.base import OfDimension
 from goodstein.types import Array, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
-    from goodstein.operators.base import Operator
 
 TURN = 2.0 * np.pi
 
 
-class Torus(Frozen, Domain):
+class Torus(OfDimension):
     """d angles in radians, each of which comes round after 2π; data are (n, d).
 
     Any real number is an angle, and θ and θ + 2π are the same one. The density is with respect
@@ -43,43 +37,14 @@ class Torus(Frozen, Domain):
     array([[1., 0., 0., 1.]])
     """
 
-    _d: int
-
-    def __init__(self, d: int) -> None:
-        self._set(_d=as_dimension(d, "d", 1))
-
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return (self._d,)
-
-    def __repr__(self) -> str:
-        return f"Torus({self._d})"
-
-    @property
-    def dim(self) -> int:
-        """Number of angles."""
-        return self._d
-
-    @property
-    def bounded(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def has_boundary(self) -> bool:
-        """False: an angle comes round."""
-        return False
-
-    @property
-    def flat(self) -> bool:
-        """False: a kernel of the bare angles would not know that they come round."""
-        return False
+    bounded = True
+    has_boundary = False
+    flat = False  # a kernel of the bare angles would not know that they come round
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows are finite, (n,)."""
         return np.asarray(np.isfinite(x).all(axis=1))
 
     def embedded(self, x: Array) -> Array:
-        """The points (cos θ₁, sin θ₁, …), (n, 2d), where kernels look."""
         return np.stack([np.cos(x), np.sin(x)], axis=2).reshape(len(x), -1)
 
     def tangents(self, x: Array) -> Array:
@@ -91,20 +56,7 @@ class Torus(Frozen, Domain):
         tangents[:, angle, 1, angle] = np.cos(x)
         return tangents.reshape(n, 2 * d, d)
 
-    def default_operator(self) -> Operator:
-        """:class:`goodstein.Coordinate`."""
-        from goodstein.operators.coordinate import Coordinate
-
-        return Coordinate()
-
-    def default_auxiliary(self) -> Auxiliary:
-        """g = 1, since there is no boundary at which it would have to vanish."""
-        from goodstein.auxiliary.base import Unit
-
-        return Unit()
-
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` rows of independent angles from [0, 2π)."""
         return rng.uniform(0.0, TURN, size=(n, self.dim))
 
 

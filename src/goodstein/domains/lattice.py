@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import operator as _operator
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, describe_rows
-from goodstein.frozen import Frozen, as_dimension, as_floats
+from goodstein.domains.base import OfDimension, refuse_rows, shortened
+from goodstein.errors import DomainError
+from goodstein.frozen import as_dimension, as_floats
 from goodstein.types import Array, ArrayLike, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.operators.difference import Difference
 
 Codes: TypeAlias = npt.NDArray[np.intp]
 """States as whole numbers 0, …, L − 1, (n, d)."""
@@ -24,7 +20,7 @@ MAX_STATES = 1 << 20
 """States that are listed at most."""
 
 
-class Lattice(Frozen, Domain):
+class Lattice(OfDimension):
     r"""The finite lattice :math:`\{v_0, \dots, v_{L-1}\}^d` of discrete data.
 
     Every coordinate takes the same L levels, in a cyclic order: :meth:`shift` moves a coordinate from
@@ -38,11 +34,6 @@ class Lattice(Frozen, Domain):
         least two distinct numbers in their cyclic order, such as ``(-1, 1)``.
     d
         Number of coordinates.
-
-    Attributes
-    ----------
-    levels : ndarray
-        The levels, (L,), read-only.
 
     Examples
     --------
@@ -62,19 +53,22 @@ class Lattice(Frozen, Domain):
            [1., 1.]])
     """
 
+    bounded = True
+    discrete = True
+    has_boundary = False  # the levels are in cyclic order
     levels: Array
-    _d: int
     _plain: bool
     _order: Codes
 
     def __init__(self, levels: int | Sequence[float] | Array, d: int) -> None:
         values = _as_levels(levels)
+        super().__init__(d)
         order = np.argsort(values)
         same = np.flatnonzero(np.diff(values[order]) == 0)
         if same.size:
             raise DomainError(f"`levels` must be distinct, but {values[order][same[0]]:g} occurs twice.")
         plain = bool(np.array_equal(values, np.arange(len(values))))
-        self._set(levels=values, _d=as_dimension(d, "d", 1), _plain=plain, _order=order)
+        self._set(levels=values, _plain=plain, _order=order)
 
     def _arguments(self) -> tuple[Hashable, ...]:
         return len(self.levels) if self._plain else tuple(self.levels.tolist()), self._d
@@ -84,35 +78,18 @@ class Lattice(Frozen, Domain):
         return f"Lattice({levels}, {self._d})"
 
     @property
-    def dim(self) -> int:
-        """Number of coordinates."""
-        return self._d
-
-    @property
     def size(self) -> int:
         """Number of states, L^d."""
         return int(len(self.levels) ** self._d)
 
     @property
-    def bounded(self) -> bool:
-        """True: there are finitely many states."""
-        return True
-
-    @property
-    def has_boundary(self) -> bool:
-        """False: the levels are in cyclic order."""
-        return False
-
-    @property
     def basis(self) -> Array | None:
         """Raise, since nothing can be differentiated on a lattice."""
-        raise DomainError(
-            f"{self!r} is discrete, so there are no derivatives on it, and operators that need them are not "
-            "valid. Leave `operator` out, or use Difference()."
-        )
+        why = "so there are no derivatives on it, and operators that need them are not valid"
+        remedy = "Leave `operator` out, or use Difference()."
+        raise DomainError(f"{self!r} is discrete, {why}.", remedy=remedy)
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows are states of the lattice, (n,)."""
         return np.asarray(self._lookup(x)[1].all(axis=1))
 
     def encode(self, x: ArrayLike) -> Codes:
@@ -120,11 +97,11 @@ class Lattice(Frozen, Domain):
 
         Raises :class:`~goodstein.errors.DomainError` where a row is no state of the lattice.
         """
-        points = np.asarray(x, dtype=np.float64)
-        codes, known = self._lookup(points)
-        if not known.all():
-            raise DomainError(self._outside("x", points, known))
-        return codes
+        return self._codes(np.asarray(x, dtype=np.float64), "x")
+
+    def embedded(self, x: Array) -> Array:
+        """The positions of states among the levels, (n, d): what kernels compare."""
+        return self.encode(x).astype(np.float64)
 
     def decode(self, codes: npt.ArrayLike) -> Array:
         """The states at given positions, (n, d); the inverse of :meth:`encode`."""
@@ -145,20 +122,10 @@ class Lattice(Frozen, Domain):
         return np.ascontiguousarray(self.decode(np.indices(shape).reshape(self._d, -1).T))
 
     def validate(self, x: Array) -> None:
-        """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` are no states."""
         self._validate_columns(x)
-        known = self._lookup(x)[1]
-        if not known.all():
-            raise DomainError(self._outside("data", x, known))
-
-    def default_operator(self) -> Difference:
-        """:class:`goodstein.Difference` with bound 10, so that a few rare states do no harm."""
-        from goodstein.operators.difference import Difference
-
-        return Difference(bound=10.0)
+        self._codes(x, "data")
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` states, all equally likely."""
         return self.decode(rng.integers(0, len(self.levels), size=(n, self._d)))
 
     def _lookup(self, x: Array) -> tuple[Codes, BoolArray]:
@@ -167,35 +134,27 @@ class Lattice(Frozen, Domain):
         place = np.minimum(np.searchsorted(values, x), len(values) - 1)
         return self._order[place], np.asarray(values[place] == x)
 
-    def _outside(self, name: str, x: Array, known: BoolArray) -> str:
-        row, column = np.argwhere(~known)[0]
-        return (
-            f"`{name}`: {describe_rows(~known.all(axis=1))} hold states outside {self!r}: column {column} of "
-            f"row {row} holds {x[row, column]:g}, but the levels are {_listed(self.levels)}. Recode or "
-            "remove them, or pass the right `domain`."
-        )
+    def _codes(self, x: Array, name: str) -> Codes:
+        codes, known = self._lookup(x)
+        if not known.all():
+            row, column = np.argwhere(~known)[0]
+            bad = ~known.all(axis=1)
+            first = f"column {column} of row {row} holds {x[row, column]:g}"
+            what = f"hold states outside {self!r}: {first}, but the levels are {_listed(self.levels)}."
+            refuse_rows(bad, what, "Recode or remove them, or pass the right `domain`.", argument=name)
+        return codes
 
 
-def _as_levels(levels: object) -> Array:
+def _as_levels(levels: Any) -> Array:
     """The levels as an array, (L,), L >= 2."""
-    try:
-        count = _operator.index(levels)  # type: ignore[arg-type]
-    except TypeError:
-        pass
-    else:
-        return np.arange(as_dimension(count, "levels", 2), dtype=np.float64)
+    if hasattr(levels, "__index__") and not np.ndim(levels):
+        return np.arange(as_dimension(levels, "levels", 2), dtype=np.float64)
     values = as_floats(levels, "levels")
     if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all():
-        raise DomainError(
-            "`levels` must be a whole number of at least 2, or a sequence of at least two finite numbers; "
-            f"got {levels!r}."
-        )
+        must = "must be a whole number of at least 2, or a sequence of at least two finite numbers"
+        raise DomainError(f"{must}; got {levels!r}.", argument="levels", predicate=True)
     return values
 
 
 def _listed(levels: Array) -> str:
-    """The levels in words, the middle left out where there are many."""
-    words = [f"{level:g}" for level in levels]
-    if len(words) > 6:
-        words[3:-1] = ["..."]
-    return ", ".join(words)
+    return shortened([f"{level:g}" for level in levels], 6)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from goodstein.domains.base import Domain, Face
+from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.domains.polygon_input import as_polygon, import_shapely
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_RING = 16
 
@@ -43,11 +40,6 @@ class Polygon(Frozen, Domain):
     holes
         Vertices of each hole, where ``shape`` is a sequence of vertices.
 
-    Attributes
-    ----------
-    geometry : shapely.Polygon
-        The region in normal form.
-
     References
     ----------
     .. [1] Liu, S., Kanamori, T., Williams, D. J. (2022). Estimating density models with
@@ -68,7 +60,11 @@ class Polygon(Frozen, Domain):
     array([0.25])
     """
 
+    _parameters = ("geometry",)
+    dim = 2
+    bounded = True
     geometry: Any
+    """The region in normal form, a shapely Polygon."""
 
     def __init__(self, shape: ArrayLike, holes: Sequence[ArrayLike] = ()) -> None:
         self._set(geometry=as_polygon(shape, holes))
@@ -81,24 +77,11 @@ class Polygon(Frozen, Domain):
         self.contains(corner)
         self._feet(corner)
 
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return (self.geometry,)
-
     def __repr__(self) -> str:
         holes = len(self.geometry.interiors)
         vertices = sum(len(start) for start, _ in self._rings)
         suffix = f", {holes} hole{'s' if holes > 1 else ''}" if holes else ""
         return f"Polygon({vertices} vertices{suffix})"
-
-    @property
-    def dim(self) -> int:
-        """Two."""
-        return 2
-
-    @property
-    def bounded(self) -> bool:
-        """True."""
-        return True
 
     @cached_property
     def _boundary(self) -> Any:
@@ -116,13 +99,11 @@ class Polygon(Frozen, Domain):
         rings = []
         for ring in (self.geometry.exterior, *self.geometry.interiors):
             vertices = shapely.get_coordinates(ring)
-            start, end = vertices[:-1], vertices[1:]
-            proper = (start != end).any(axis=1)
-            rings.append((start[proper], end[proper]))
+            proper = (vertices[:-1] != vertices[1:]).any(axis=1)
+            rings.append((vertices[:-1][proper], vertices[1:][proper]))
         return rings
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows lie in the polygon or, up to rounding, on its boundary, (n,)."""
         shapely = import_shapely()
         inside = np.asarray(shapely.intersects_xy(self.geometry, x[:, 0], x[:, 1]))
         doubtful = np.flatnonzero(~inside & np.isfinite(x).all(axis=1))
@@ -132,11 +113,9 @@ class Polygon(Frozen, Domain):
         return inside
 
     def boundary_distance(self, x: Array) -> Array:
-        """Distance to the nearest edge of the outer ring or of a hole, (n,)."""
         return np.asarray(np.linalg.norm(x - self._feet(x), axis=1))
 
     def boundary_gradient(self, x: Array) -> Array:
-        """(x − foot)/‖x − foot‖, and the inward normal of the edge for rows on the boundary, (n, 2)."""
         away = x - self._feet(x)
         distance = np.linalg.norm(away, axis=1)
         on_edge = distance <= ON_EDGE * self._magnitude
@@ -162,12 +141,6 @@ class Polygon(Frozen, Domain):
             foot = start + np.clip(along, 0, 1)[:, None] * (end - start)
             nearest[row] = ((point - foot) ** 2).sum(axis=1).argmin()
         return _left_normals(start, end)[nearest]
-
-    def default_auxiliary(self) -> Auxiliary:
-        """:class:`~goodstein.domains.BoundaryDistance`."""
-        from goodstein.auxiliary.base import BoundaryDistance
-
-        return BoundaryDistance()
 
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """Midpoints of up to 16 edges of each ring, spread evenly along it."""
@@ -200,16 +173,13 @@ class Polygon(Frozen, Domain):
         return np.where(blocked, 0.0, reach)
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` points uniformly, from triangles chosen by their area."""
         shapely = import_shapely()
         if not hasattr(shapely, "constrained_delaunay_triangles"):  # shapely < 2.1
-            from goodstein.domains.rejection import sample_in_box
-
             bounds = np.array(self.geometry.bounds)
             return sample_in_box(self, bounds[:2], bounds[2:], n, rng)
         triangles = shapely.get_parts(shapely.constrained_delaunay_triangles(self.geometry))
         corners = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
-        areas = shapely.area(triangles)
+        areas = shapely.area(triangles)  # by which a triangle is chosen
         chosen = corners[rng.choice(len(areas), size=n, p=areas / areas.sum())]
         # Uniform on a triangle: fold the unit square along its diagonal.
         weights = rng.uniform(size=(n, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,12 @@ def as_polygon(shape: ArrayLike, holes: Sequence[ArrayLike]) -> Any:
         raise DomainError("The polygon is empty.")
     if len(parts) > 1:
         areas = shapely.area(parts)
-        raise DomainError(
-            f"The region consists of {len(parts)} parts that are not connected; the largest holds "
-            f"{areas.max() / areas.sum():.2%} of the area. Stein's method cannot tell how the mass divides "
-            "among parts: test each with the data in it, or take the largest, "
-            "max(shapely.get_parts(shape), key=shapely.area)."
-        )
+        share = f"the largest holds {areas.max() / areas.sum():.2%} of the area"
+        found = f"The region consists of {len(parts)} parts that are not connected; {share}."
+        largest = "take the largest, max(shapely.get_parts(shape), key=shapely.area)"
+        why = "Stein's method cannot tell how the mass divides among parts"
+        remedy = f"{why}: test each with the data in it, or {largest}."
+        raise DomainError(found, remedy=remedy)
     (polygon,) = parts
     if not polygon.area > 0:
         raise DomainError("The polygon has no area: its vertices lie on a line.")
@@ -58,15 +58,17 @@ def as_polygon(shape: ArrayLike, holes: Sequence[ArrayLike]) -> Any:
 
 
 def _as_geometries(shapely: Any, shape: ArrayLike, holes: Sequence[ArrayLike]) -> Sequence[Any]:
-    """Any input as shapely geometries, not yet checked."""
+    """Any input as shapely geometries, not yet checked; those of geopandas are known by their attributes."""
     if isinstance(shape, shapely.Geometry):
         geometries: Sequence[Any] = [shape]
     elif hasattr(shape, "crs") and hasattr(shape, "geometry"):
-        geometries = _from_geopandas(shape)
-    elif isinstance(shape, Mapping):
-        geometries = _from_geojson(shapely, shape)
-    elif hasattr(shape, "__geo_interface__"):
-        geometries = _from_geojson(shapely, shape.__geo_interface__)
+        if getattr(shape.crs, "is_geographic", False):
+            remedy = "shape.to_crs(shape.estimate_utm_crs())."
+            raise DomainError(f"{WHY_PROJECT}: {remedy}", argument="shape")
+        geometries = [geometry for geometry in shape.geometry if geometry is not None]
+    elif isinstance(shape, Mapping) or hasattr(shape, "__geo_interface__"):
+        document = shape if isinstance(shape, Mapping) else shape.__geo_interface__
+        geometries = _from_geojson(shapely, document)
     else:
         rings = [_as_ring(hole, f"holes[{i}]") for i, hole in enumerate(holes)]
         return [shapely.Polygon(_as_ring(shape, "shape"), rings)]
@@ -79,10 +81,9 @@ def _union(shapely: Any, geometries: Sequence[Any]) -> Any:
     """The union of valid geometries."""
     for geometry in geometries:
         if not shapely.is_valid(geometry):
-            raise DomainError(
-                f"The polygon is not valid: {shapely.is_valid_reason(geometry)}. Correct the vertices, or "
-                "repair it with shapely.make_valid(shape) and look at what comes out."
-            )
+            repair = "repair it with shapely.make_valid(shape) and look at what comes out"
+            reason = f"The polygon is not valid: {shapely.is_valid_reason(geometry)}."
+            raise DomainError(reason, remedy=f"Correct the vertices, or {repair}.")
     return geometries[0] if len(geometries) == 1 else shapely.union_all(geometries)
 
 
@@ -91,10 +92,8 @@ def _as_ring(vertices: ArrayLike, name: str) -> Array:
     try:
         ring = np.array(vertices, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DomainError(
-            f"`{name}` must be vertices (n, 2), a shapely polygon or a geopandas column, got "
-            f"{type(vertices).__name__}."
-        ) from None
+        must = "must be vertices (n, 2), a shapely polygon or a geopandas column"
+        raise DomainError(f"`{name}` {must}, got {type(vertices).__name__}.") from None
     if ring.ndim != 2 or ring.shape[1] != 2:
         raise DomainError(f"`{name}` must hold vertices (n, 2), got shape {ring.shape}.")
     bad = np.flatnonzero(~np.isfinite(ring).all(axis=1))
@@ -104,13 +103,6 @@ def _as_ring(vertices: ArrayLike, name: str) -> Array:
     if different < 3:
         raise DomainError(f"`{name}` must hold at least 3 different vertices, got {different}.")
     return ring
-
-
-def _from_geopandas(column: Any) -> Sequence[Any]:
-    """The geometries of a GeoSeries or GeoDataFrame, recognised by its attributes alone."""
-    if getattr(column.crs, "is_geographic", False):
-        raise DomainError(f"`shape`: {WHY_PROJECT}: shape.to_crs(shape.estimate_utm_crs()).")
-    return [geometry for geometry in column.geometry if geometry is not None]
 
 
 def _from_geojson(shapely: Any, document: Mapping[str, Any]) -> Sequence[Any]:
@@ -131,10 +123,9 @@ def _from_geojson(shapely: Any, document: Mapping[str, Any]) -> Sequence[Any]:
     west, south, east, north = shapely.total_bounds(geometries)
     in_degrees = west >= -180 and south >= -90 and east <= 360 and north <= 90
     if in_degrees and (not name or GEOGRAPHIC.search(name)):
-        raise DomainError(
-            f"`shape`: {WHY_PROJECT}, for example with pyproj or geopandas. "
-            "If they are planar already, pass shapely.geometry.shape(...)."
-        )
+        remedy = "If they are planar already, pass shapely.geometry.shape(...)."
+        reason = f"{WHY_PROJECT}, for example with pyproj or geopandas."
+        raise DomainError(reason, argument="shape", remedy=remedy)
     return geometries
 
 
@@ -150,10 +141,7 @@ def _system_name(document: Mapping[str, Any]) -> str:
 def _geometries(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The geometries in a GeoJSON object of any kind."""
     if document["type"] == "FeatureCollection":
-        members: Iterable[Mapping[str, Any]] = document["features"]
-        for member in members:
+        for member in document["features"]:
             yield from _geometries(member)
-    elif document["type"] == "Feature":
-        yield document["geometry"]
     else:
-        yield document
+        yield document["geometry"] if document["type"] == "Feature" else document

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from goodstein.domains.base import Domain, Face
+from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.errors import DomainError
-from goodstein.frozen import Frozen, as_floats, nested_tuple
+from goodstein.frozen import Frozen, as_floats
 from goodstein.types import Array, ArrayLike, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_FACE = 4
 
@@ -37,11 +34,6 @@ class Polytope(Frozen, Domain):
         One inequality per row, (m, d).
     b
         Right-hand sides, (m,).
-
-    Attributes
-    ----------
-    A, b : ndarray
-        As given, read-only.
 
     Examples
     --------
@@ -68,16 +60,13 @@ class Polytope(Frozen, Domain):
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise DomainError(f"`A` must be a matrix with one inequality per row, got shape {matrix.shape}.")
         if right.shape != (len(matrix),):
-            raise DomainError(
-                f"`b` must hold one number for each of the {len(matrix)} rows of `A`, "
-                f"got shape {right.shape}."
-            )
+            expected = f"one number for each of the {len(matrix)} rows of `A`"
+            raise DomainError(f"must hold {expected}, got shape {right.shape}.", argument="b", predicate=True)
         for name, values in (("A", matrix), ("b", right)):
             wrong = np.argwhere(~np.isfinite(values))
             if len(wrong):
-                raise DomainError(
-                    f"`{name}` must be finite; row {wrong[0][0]} is not. Drop inequalities without bound."
-                )
+                reason = f"must be finite; row {wrong[0][0]} is not. Drop inequalities without bound."
+                raise DomainError(reason, argument=name, predicate=True)
         norms = np.linalg.norm(matrix, axis=1)
         if not norms.all():
             raise DomainError(f"Row {np.argmin(norms)} of `A` is zero, so it constrains nothing. Drop it.")
@@ -85,21 +74,16 @@ class Polytope(Frozen, Domain):
         center, radius = _chebyshev(directions, offsets)
         self._set(A=matrix, b=right, _directions=directions, _offsets=offsets, _center=center, _radius=radius)
 
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return nested_tuple(self.A), nested_tuple(self.b)
-
     def __repr__(self) -> str:
         count = len(self.b)
         return f"Polytope({count} {'inequality' if count == 1 else 'inequalities'} in R^{self.dim})"
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
         return int(self.A.shape[1])
 
     @property
     def bounded(self) -> bool:
-        """Whether every coordinate is bounded from both sides."""
         return bool(np.isfinite(self._bounds).all())
 
     @cached_property
@@ -123,24 +107,15 @@ class Polytope(Frozen, Domain):
         return np.asarray(self._offsets - x @ self._directions.T)
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows satisfy every inequality, up to rounding, (n,)."""
         magnitude = np.abs(self._offsets) + np.abs(x) @ np.abs(self._directions).T
         within = self._slack(x) >= -ROUNDING * magnitude
         return np.asarray(within.all(axis=1) & np.isfinite(x).all(axis=1))
 
     def boundary_distance(self, x: Array) -> Array:
-        """Distance to the nearest bounding hyperplane, (n,)."""
         return np.asarray(np.maximum(self._slack(x).min(axis=1), 0.0))
 
     def boundary_gradient(self, x: Array) -> Array:
-        """Inward unit normal of the nearest bounding hyperplane, (n, d)."""
         return np.asarray(-self._directions[self._slack(x).argmin(axis=1)])
-
-    def default_auxiliary(self) -> Auxiliary:
-        """:class:`~goodstein.domains.BoundaryDistance`."""
-        from goodstein.auxiliary.base import BoundaryDistance
-
-        return BoundaryDistance()
 
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """Up to four points on every facet; inequalities that touch no facet are left out.
@@ -151,9 +126,14 @@ class Polytope(Frozen, Domain):
         """
         faces = []
         for i, (direction, offset) in enumerate(zip(self._directions, self._offsets, strict=True)):
-            points = self._facet_points(i, interior, rng)
-            if points is None:
+            middle = self._facet_centers[i]
+            if middle is None:
                 continue
+            found = [middle]
+            if self.dim > 1:
+                found += self._projections(i, interior, rng)
+                found += [self._on_chord(i, middle, rng) for _ in range(POINTS_PER_FACE - len(found))]
+            points = np.array(found)
             # Snap onto the hyperplane: a linear programme is solved to 1e-7 or so only.
             points += (offset - points @ direction)[:, None] * direction
             # After t steps row j has slack s_j + t·a_i·a_j, and row i has slack t.
@@ -174,17 +154,6 @@ class Polytope(Frozen, Domain):
         """A length that is typical of the polytope and finite even if it is not bounded."""
         return 10 * self._radius
 
-    def _facet_points(self, i: int, interior: Array | None, rng: np.random.Generator) -> Array | None:
-        """Points on facet i, up to rounding; None for a redundant row."""
-        middle = self._facet_centers[i]
-        if middle is None:
-            return None
-        points = [middle]
-        if self.dim > 1:
-            points.extend(self._projections(i, interior, rng))
-            points.extend(self._on_chord(i, middle, rng) for _ in range(POINTS_PER_FACE - len(points)))
-        return np.array(points)
-
     @cached_property
     def _facet_centers(self) -> list[Array | None]:
         """Of every facet, from one linear programme each, solved once; None for a redundant row."""
@@ -203,13 +172,8 @@ class Polytope(Frozen, Domain):
         # Not √(1 − cos²), which is 1e-8 instead of 0 for rows that repeat one another.
         sines = np.linalg.norm(self._directions - cosines[:, None] * direction, axis=1)
         constraints = np.column_stack([self._directions, sines])
-        solution = _solve(
-            -np.eye(self.dim + 1)[-1],
-            constraints[others],
-            offsets[others],
-            equality=(np.append(direction, 0.0), offsets[i]),
-            last_in=(0.0, 10.0),
-        )
+        on_it = {"A_eq": np.append(direction, 0.0)[None], "b_eq": [offsets[i]]}
+        solution = _largest_ball(constraints[others], offsets[others], 10.0, **on_it)
         if solution is None or solution[-1] <= SOLVER_TOLERANCE:
             return None
         return np.asarray(self._center + self._radius * solution[:-1])
@@ -239,26 +203,21 @@ class Polytope(Frozen, Domain):
         return np.asarray(middle + rng.uniform(-0.9 * behind, 0.9 * ahead) * step)
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` points uniformly, by rejection from the bounding box."""
         if not self.bounded:
-            raise DomainError(f"{self!r} is unbounded, so there is no uniform distribution on it.")
-        from goodstein.domains.rejection import sample_in_box
-
-        lower, upper = self._bounds
-        return sample_in_box(self, lower, upper, n, rng)
+            return super().sample_uniform(n, rng)
+        return sample_in_box(self, self._bounds[0], self._bounds[1], n, rng)
 
 
 def _chebyshev(directions: Array, offsets: Array) -> tuple[Array, float]:
     """Centre and radius of a large ball inside, the largest one where there is one."""
-    d = directions.shape[1]
     constraints = np.column_stack([directions, np.ones(len(directions))])
     magnitude = scale = float(np.abs(offsets).max()) or 1.0
-    center, radius = np.zeros(d), 0.0
+    center, radius = np.zeros(directions.shape[1]), 0.0
     # Twice: the second time around the first centre and in units of the first radius, since a
     # programme is solved to a share of its numbers, which are large for a small polytope far out.
     for _ in range(2):
         limits = (offsets - directions @ center) / scale
-        solution = _solve(-np.eye(d + 1)[-1], constraints, limits, last_in=(0.0, 2.0))
+        solution = _largest_ball(constraints, limits, 2.0)
         if solution is None:
             raise DomainError(
                 "The polytope is empty: no x satisfies A x <= b. Check the signs of `A` and `b`."
@@ -267,29 +226,22 @@ def _chebyshev(directions: Array, offsets: Array) -> tuple[Array, float]:
         radius = float((offsets - directions @ center).min())
         scale = max(radius, SOLVER_TOLERANCE * magnitude)
     if radius <= ROUNDING * magnitude:
-        raise DomainError(
-            "The polytope has no interior: A x <= b leaves a set of lower dimension, on which there is no "
-            "density. Check for pairs of inequalities that amount to an equality."
-        )
+        flat = "A x <= b leaves a set of lower dimension, on which there is no density"
+        remedy = "Check for pairs of inequalities that amount to an equality."
+        raise DomainError(f"The polytope has no interior: {flat}.", remedy=remedy)
     return center, radius
 
 
-def _solve(
-    objective: Array,
-    constraints: Array,
-    limits: Array,
-    *,
-    equality: tuple[Array, float] | None = None,
-    last_in: tuple[float, float] | None = None,
-) -> Array | None:
+def _largest_ball(constraints: Array, limits: Array, most: float, **options: Any) -> Array | None:
+    """Centre and radius, which is the last column and at most so large, of the largest ball."""
+    d = constraints.shape[1] - 1
+    bounds = [(None, None)] * d + [(0.0, most)]
+    return _solve(-np.eye(d + 1)[-1], constraints, limits, bounds=bounds, **options)
+
+
+def _solve(objective: Array, constraints: Array, limits: Array, **options: Any) -> Array | None:
     """Minimise a linear function subject to ``constraints @ z <= limits``; None without minimiser."""
     from scipy.optimize import linprog
 
-    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(objective)
-    if last_in is not None:
-        bounds[-1] = last_in
-    options: dict[str, Any] = {}
-    if equality is not None:
-        options = {"A_eq": equality[0][None], "b_eq": [equality[1]]}
-    solution = linprog(objective, A_ub=constraints, b_ub=limits, bounds=bounds, **options)
+    solution = linprog(objective, A_ub=constraints, b_ub=limits, **{"bounds": (None, None), **options})
     return np.asarray(solution.x) if solution.status == 0 else None

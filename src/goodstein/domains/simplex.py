@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein.domains.base import Domain, Face
-from goodstein.errors import DomainError, describe_rows
+from goodstein.domains.base import Domain, Face, refuse_rows
 from goodstein.frozen import Frozen, as_dimension
 from goodstein.types import Array, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
 
 POINTS_PER_FACE = 4
 
@@ -36,10 +31,6 @@ class Simplex(Frozen, Domain):
     ----------
     parts
         The number of parts D, at least 2; the number of columns of the data.
-
-    Attributes
-    ----------
-    parts : int
 
     Notes
     -----
@@ -66,26 +57,15 @@ class Simplex(Frozen, Domain):
     array([[0.2, 0.3, 0.5]])
     """
 
+    bounded = True
     parts: int
 
     def __init__(self, parts: int) -> None:
         self._set(parts=as_dimension(parts, "parts", 2))
 
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return (self.parts,)
-
-    def __repr__(self) -> str:
-        return f"Simplex({self.parts})"
-
     @property
     def dim(self) -> int:
-        """Number of parts, the columns of the data."""
         return self.parts
-
-    @property
-    def bounded(self) -> bool:
-        """True."""
-        return True
 
     @cached_property
     def basis(self) -> Array:
@@ -109,53 +89,32 @@ class Simplex(Frozen, Domain):
         return np.asarray((x >= 0).all(axis=1) & (np.abs(x.sum(axis=1) - 1) <= SUM_TOLERANCE))
 
     def validate(self, x: Array) -> None:
-        """Raise where rows are not compositions, and say how to make them so."""
         self._validate_columns(x)
-        problems = (
-            (~np.isfinite(x).all(axis=1), self._describe_missing),
-            ((x < 0).any(axis=1), self._describe_negative),
-            ((x == 0).all(axis=1), self._describe_empty),
-            (~self.contains(x), self._describe_sums),
+        refuse_rows(~np.isfinite(x).all(axis=1), "hold NaN or infinite parts.", "Remove them.")
+        refuse_rows(
+            (x < 0).any(axis=1),
+            f"hold negative parts, the smallest is {x.min(initial=0.0):g}; {self!r} needs parts >= 0.",
+            "Remove them, or pass the data on their original scale.",
         )
-        for rows, describe in problems:
-            bad = np.asarray(rows)
-            if bad.any():
-                raise DomainError(f"`data`: {describe_rows(bad)} {describe(x, bad)}")
-
-    def _describe_missing(self, x: Array, bad: BoolArray) -> str:
-        return "hold NaN or infinite parts. Remove them."
-
-    def _describe_negative(self, x: Array, bad: BoolArray) -> str:
-        return (
-            f"hold negative parts, the smallest is {x[bad].min():g}; {self!r} needs parts >= 0. "
-            "Remove them, or pass the data on their original scale."
-        )
-
-    def _describe_empty(self, x: Array, bad: BoolArray) -> str:
-        return "hold only zeros, which is no composition. Remove them."
-
-    def _describe_sums(self, x: Array, bad: BoolArray) -> str:
-        sums = x[bad].sum(axis=1)
-        message = f"do not sum to 1, the first of them sums to {sums[0]:.10g}; {self!r} needs rows that do. "
-        if np.abs(np.median(sums) - 100) < 2:
-            return message + f"They look like percentages; {RE_CLOSE}."
-        return message + f"If the parts make up a whole, {RE_CLOSE}."
+        refuse_rows((x == 0).all(axis=1), "hold only zeros, which is no composition.", "Remove them.")
+        outside = ~self.contains(x)
+        if outside.any():
+            sums = x[outside].sum(axis=1)
+            percent = np.abs(np.median(sums) - 100) < 2
+            guess = "They look like percentages" if percent else "If the parts make up a whole"
+            refuse_rows(
+                outside,
+                f"do not sum to 1, the first of them sums to {sums[0]:.10g}; {self!r} needs rows that do.",
+                f"{guess}{'; ' if percent else ', '}{RE_CLOSE}.",
+            )
 
     def boundary_distance(self, x: Array) -> Array:
-        """√(D/(D−1)) · min_i x_i, (n,)."""
         return np.asarray(self._height * np.maximum(x.min(axis=1), 0.0))
 
     def boundary_gradient(self, x: Array) -> Array:
-        """√(D/(D−1)) · e_k with k = argmin_i x_i: an ambient gradient, (n, D)."""
         gradient = np.zeros_like(x, dtype=np.float64)
         gradient[np.arange(len(x)), x.argmin(axis=1)] = self._height
         return gradient
-
-    def default_auxiliary(self) -> Auxiliary:
-        """:class:`~goodstein.domains.ProductOfParts`: vanishes on every face, finite at zeros."""
-        from goodstein.auxiliary.functions import ProductOfParts
-
-        return ProductOfParts()
 
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """The centre of every face and three uniform points on it."""
@@ -174,7 +133,6 @@ class Simplex(Frozen, Domain):
         return faces
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` compositions uniformly: Dirichlet(1, ..., 1)."""
         return rng.dirichlet(np.ones(self.parts), size=n)
 
     def to_logratio(self, x: Array) -> Array:
@@ -182,13 +140,12 @@ class Simplex(Frozen, Domain):
 
         Since A·1 = 0, the rows need not be closed. Zeros have no log-ratio and raise.
         """
-        bad = np.asarray(~(x > 0).all(axis=1))
-        if bad.any():
-            raise DomainError(
-                f"`data`: {describe_rows(bad)} hold parts that are not positive, which have no log-ratio. "
-                "Replace zeros explicitly before, or use an operator that takes zeros, such as "
-                "Standardised(ProductOfParts())."
-            )
+        refuse_rows(
+            ~(x > 0).all(axis=1),
+            "hold parts that are not positive, which have no log-ratio.",
+            "Replace zeros explicitly before, or use an operator that takes zeros, such as "
+            "Standardised(ProductOfParts()).",
+        )
         return np.asarray(np.log(x) @ self.basis.T)
 
     def from_logratio(self, y: Array) -> Array:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, describe_rows
-from goodstein.frozen import Frozen, as_dimension
+from goodstein.domains.base import OfDimension, refuse_rows
 from goodstein.types import Array, BoolArray
-
-if TYPE_CHECKING:
-    from goodstein.auxiliary.base import Auxiliary
-    from goodstein.operators.base import Operator
 
 NORM_TOLERANCE = 1e-8
 
 
-class Sphere(Frozen, Domain):
+class Sphere(OfDimension):
     """Unit vectors in R^d, the sphere of dimension d − 1; data are (n, d).
 
     The density is with respect to surface area. The score may be the gradient of any function on
@@ -45,58 +36,27 @@ class Sphere(Frozen, Domain):
     array([[1., 2., 0.]])
     """
 
-    _d: int
-
-    def __init__(self, d: int) -> None:
-        self._set(_d=as_dimension(d, "d", 2))
-
-    def _arguments(self) -> tuple[Hashable, ...]:
-        return (self._d,)
-
-    def __repr__(self) -> str:
-        return f"Sphere({self._d})"
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates, the columns of the data."""
-        return self._d
-
-    @property
-    def bounded(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def has_boundary(self) -> bool:
-        """False: the sphere is closed."""
-        return False
-
-    @property
-    def flat(self) -> bool:
-        """False: gradients in R^d leave the sphere."""
-        return False
+    _least = 2
+    bounded = True
+    has_boundary = False
+    flat = False  # gradients in R^d leave the sphere
 
     def contains(self, x: Array) -> BoolArray:
         """Which rows have norm one within 1e-8, (n,)."""
         return np.asarray(np.abs(np.linalg.norm(x, axis=1) - 1.0) <= NORM_TOLERANCE)
 
     def validate(self, x: Array) -> None:
-        """Raise where rows are not unit vectors, and say how to make them so."""
         self._validate_columns(x)
         norms = np.linalg.norm(x, axis=1)
-        zero = np.asarray(norms == 0)
-        if zero.any():
-            raise DomainError(
-                f"`data`: {describe_rows(zero)} are the zero vector, which has no direction. Remove them."
-            )
+        refuse_rows(norms == 0, "are the zero vector, which has no direction.", "Remove them.")
         bad = ~self.contains(x)
         if bad.any():
             first = int(np.argmax(bad))
-            raise DomainError(
-                f"`data`: {describe_rows(bad)} are not unit vectors: the norm of row {first} is "
-                f"{norms[first]:.10g}. goodstein never renormalises; divide by the norm, in double "
-                "precision, if that is meant: x = np.asarray(x, dtype=float); "
-                "x = x / np.linalg.norm(x, axis=1, keepdims=True)."
+            refuse_rows(
+                bad,
+                f"are not unit vectors: the norm of row {first} is {norms[first]:.10g}.",
+                "goodstein never renormalises; divide by the norm, in double precision, if that is meant: "
+                "x = np.asarray(x, dtype=float); x = x / np.linalg.norm(x, axis=1, keepdims=True).",
             )
 
     def project(self, x: Array, vectors: Array) -> Array:
@@ -107,24 +67,11 @@ class Sphere(Frozen, Domain):
         """x/‖x‖, along which only the tangential part of a gradient is left."""
         return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
-    def default_operator(self) -> Operator:
-        """:class:`goodstein.SecondOrder`, which no choice of axes enters.
-
-        It is also the more powerful of the two against all alternatives that were tried in general
-        position: one mode, an axis, an oval shape, another mean direction (`validation/power.md`).
-        Against alternatives along the first axis :class:`goodstein.Coordinate` is.
-        """
-        from goodstein.operators.second_order import SecondOrder
-
-        return SecondOrder()
-
-    def default_auxiliary(self) -> Auxiliary:
-        """g = 1, since there is no boundary at which it would have to vanish."""
-        from goodstein.auxiliary.base import Unit
-
-        return Unit()
-
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` uniform directions."""
-        x = rng.standard_normal((n, self.dim))
-        return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+        return uniform_directions(n, self.dim, rng)
+
+
+def uniform_directions(n: int, d: int, rng: np.random.Generator) -> Array:
+    """Uniform unit vectors, (n, d)."""
+    normal = rng.standard_normal((n, d))
+    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,19 +10,18 @@ import numpy as np
 from goodstein.domains import Domain
 from goodstein.families.checks import as_points
 from goodstein.frozen import Frozen
+from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import check_count
 
 LONGEST_REPR = 80
 
 
-class Family(Frozen):
+class Family(Frozen, ABC):
     """A distribution with a closed-form score.
 
-    A subclass names its constructor's arguments, in order, in :attr:`_parameters`, and
-    stores them in ``__init__`` with :meth:`_set`.
+    A subclass writes :meth:`score`, :meth:`logpdf` and :meth:`_draw`.
     """
-
-    _parameters: ClassVar[tuple[str, ...]]
 
     batched: ClassVar[bool] = True
     """All methods take all points at once, which :func:`goodstein.as_model` need not find out."""
@@ -42,36 +41,57 @@ class Family(Frozen):
     def logpdf(self, x: ArrayLike) -> Array:
         """Log density at each row of ``x`` (n, d), (n,)."""
 
-    @abstractmethod
     def sample(self, n: int, rng: RNG = None) -> Array:
         """Draw ``n`` independent points, (n, d)."""
+        drawn = self._draw(check_count(n, "n", 0), np.random.default_rng(rng))
+        return drawn[:, None] if drawn.ndim == 1 else drawn
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        """n independent points, (n, d), or (n,) where d = 1."""
+        raise NotImplementedError  # not needed where `sample` is overridden
 
     def _points(self, x: ArrayLike) -> Array:
         return as_points(x, self.dim)
 
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self._parameters)
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return tuple(map(_hashable, self._values()))
-
     def __repr__(self) -> str:
-        if sum(np.size(value) for value in self._values()) > LONGEST_REPR // 3:
-            return f"{type(self).__name__}(d={self.dim})"
-        values = [_short(value) for value in self._values()]
-        if len(values) > 1:
-            values = [f"{name}={value}" for name, value in zip(self._parameters, values, strict=True)]
-        text = f"{type(self).__name__}({', '.join(values)})"
-        return text if len(text) <= LONGEST_REPR else f"{type(self).__name__}(d={self.dim})"
+        values = self._values()
+        if sum(map(np.size, values.values())) <= LONGEST_REPR // 3:
+            for digits in (6, 4, 3):
+                text = self._with(values, digits)
+                if len(text) <= LONGEST_REPR:
+                    return text
+        return self._with(self._brief(), 3)
+
+    def _brief(self) -> dict[str, Any]:
+        """What the repr tells where the parameters are too many: the dimension, numbers and vectors."""
+        d = {"d": self.dim} if self.dim > 1 else {}
+        return d | {key: v for key, v in self._values().items() if v is not None and np.ndim(v) < 2}
+
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._parameters}
+
+    def _with(self, values: dict[str, Any], digits: int) -> str:
+        """The class with these arguments, in so many digits; a single one needs no name."""
+        texts = [_short(value, digits) for value in values.values()]
+        if len(texts) > 1 or tuple(values) != self._parameters:
+            texts = [f"{name}={text}" for name, text in zip(values, texts, strict=True)]
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
-def _short(value: Any) -> str:
+def latent_model(family: Any, what: str) -> LatentModel:
+    """A family as a model with latent variables, by its ``conditional_score`` and ``posterior_sample``."""
+    name = f"{family!r} with {what}"
+    known = family.conditional_score, family.posterior_sample
+    return LatentModel(*known, family.domain, sample=family.sample, name=name)
+
+
+def _short(value: Any, digits: int) -> str:
+    """A value in so many digits; in three of them a long vector loses its middle."""
     if isinstance(value, np.ndarray):
-        return "[" + ", ".join(map(_short, value)) + "]" if value.ndim else _short(float(value))
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
-
-
-def _hashable(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+        if not value.ndim:
+            return _short(float(value), digits)
+        long = digits == 3 and len(value) > 6
+        words = [_short(part, digits) for part in (value[:3] if long else value)]
+        words += ["...", _short(value[-1], digits)] if long else []
+        return f"[{', '.join(words)}]"
+    return f"{value:.{digits}g}" if isinstance(value, float) else repr(value)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
-from goodstein.families.base import Family
+from goodstein.families.base import Family, latent_model
 from goodstein.families.checks import as_positive
-from goodstein.types import RNG, Array, ArrayLike
+from goodstein.models.latent import LatentModel
+from goodstein.types import Array, ArrayLike
 from goodstein.validation import check_count
-
-if TYPE_CHECKING:
-    from goodstein.models.latent import LatentModel
 
 
 class BetaBinomial(Family):
@@ -47,13 +44,16 @@ class BetaBinomial(Family):
     BetaBinomial(count=2, a=1, b=1)
     >>> q.score([[0], [1], [2]])  # uniform on 0, 1, 2
     array([[0.], [0.], [0.]])
+    >>> import goodstein as gs
+    >>> q = BetaBinomial(3, a=8, b=4)
+    >>> gs.ksd_test(q.sample(200, rng=1), q.latent(), rng=1).pvalue > 0.05
+    True
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("count", "a", "b")
 
     count: int
     a: float
     b: float
+    domain: Lattice
     _logs: Array
 
     def __init__(self, count: int, a: ArrayLike, b: ArrayLike) -> None:
@@ -62,49 +62,26 @@ class BetaBinomial(Family):
         self._set(count=n, a=a, b=b, _logs=np.array(logs), domain=Lattice(n + 1, 1))
 
     def score(self, x: ArrayLike) -> Array:
-        """The difference score 1 − q(¬x)/q(x), (n, 1)."""
-        codes = self.domain.encode(self._points(x))  # type: ignore[attr-defined]
+        codes = self.domain.encode(self._points(x))
         return np.asarray(-np.expm1(np.roll(self._logs, -1)[codes] - self._logs[codes]))
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log probability, normalised, (n,)."""
-        codes = self.domain.encode(self._points(x))  # type: ignore[attr-defined]
-        return np.asarray(self._logs[codes[:, 0]])
+        return np.asarray(self._logs[self.domain.encode(self._points(x))[:, 0]])
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent counts, (n, 1)."""
-        generator = np.random.default_rng(rng)
-        z = generator.beta(self.a, self.b, (check_count(n, "n", 0), 1))
-        return generator.binomial(self.count, z).astype(np.float64)
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.binomial(self.count, rng.beta(self.a, self.b, n)).astype(np.float64)
 
     def latent(self) -> LatentModel:
         """The same distribution as a model with a latent probability z.
 
         The mean of q(¬x | z)/q(x | z) over z given x is q(¬x)/q(x), but its variance is finite only if
         a > N (at x = N, where ¬x = 0) and b > 1 (at x = N − 1); elsewhere it raises.
-
-        Examples
-        --------
-        >>> import goodstein as gs
-        >>> q = gs.families.BetaBinomial(3, a=8, b=4)
-        >>> gs.ksd_test(q.sample(200, rng=1), q.latent(), rng=1).pvalue > 0.05
-        True
         """
-        from goodstein.models.latent import LatentModel
-
         if not (self.a > self.count and self.b > 1):
-            raise InputError(
-                f"{self!r}: the ratio q(¬x|z)/q(x|z) has an infinite variance over z given x unless "
-                f"a > count and b > 1, so a test with draws of z has no level. Use the exact score: "
-                "ksd_test(data, model)."
-            )
-        return LatentModel(
-            self.conditional_score,
-            self.posterior_sample,
-            self.domain,
-            sample=self.sample,
-            name=f"{self!r} with latent z",
-        )
+            infinite = "has an infinite variance over z given x unless a > count and b > 1"
+            reason = f"{self!r}: the ratio q(¬x|z)/q(x|z) {infinite}, so a test with draws of z has no level."
+            raise InputError(reason, remedy="Use the exact score: ksd_test(data, model).")
+        return latent_model(self, "latent z")
 
     def conditional_score(self, x: Array, z: Array) -> Array:
         """1 − q(¬x | z)/q(x | z), (n, 1), for probabilities z, (n, 1)."""

@@ -1,6 +1,9 @@
-"""Checks that families of directions share."""
+"""What families of directions share: checks, sampling by rejection, and Bessel functions."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,31 +12,33 @@ from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_sample
 from goodstein.types import Array, ArrayLike
 
+SMALLEST = 1e-290
+"""Below this a float has lost digits, or is about to."""
 
-def as_nonnegative(name: str, value: ArrayLike) -> float:
-    """A single number that is not negative."""
-    array = as_parameter(name, value)
-    if array.ndim:
-        raise InputError(f"`{name}`: expected one number, got an array of shape {array.shape}.")
-    if array < 0:
-        raise InputError(f"`{name}`: must not be negative, got {float(array):g}.")
-    return float(array)
+
+def drawn_by_rejection(n: int, shape: tuple[int, ...], accepted: Callable[[int], Array]) -> Array:
+    """n draws: `accepted(missing)` proposes enough for so many and returns those it accepts, (m, *shape)."""
+    kept, found = [np.empty((0, *shape))], 0
+    while found < n:
+        kept.append(accepted(n - found))
+        found += len(kept[-1])
+    return np.concatenate(kept)[:n]
 
 
 def as_direction(name: str, value: ArrayLike) -> Array:
     """A unit vector of at least two coordinates."""
     vector = as_parameter(name, value)
     if vector.ndim != 1 or len(vector) < 2:
-        raise InputError(f"`{name}`: expected a vector of at least 2 coordinates, got shape {vector.shape}.")
+        reason = f"expected a vector of at least 2 coordinates, got shape {vector.shape}."
+        raise InputError(reason, argument=name)
     norm = float(np.linalg.norm(vector))
     if abs(norm - 1.0) > 1e-8:
-        remedy = (
-            "It has no direction."
-            if norm == 0
-            else f"Divide it by its norm, in double precision, if that is meant: {name} = "
-            f"np.asarray({name}, dtype=float); {name} = {name} / np.linalg.norm({name})."
+        how = f"{name} = np.asarray({name}, dtype=float); {name} = {name} / np.linalg.norm({name})"
+        divide = f"Divide it by its norm, in double precision, if that is meant: {how}."
+        remedy = divide if norm else "It has no direction."
+        raise InputError(
+            f"expected a unit vector, got one of norm {norm:.10g}.", argument=name, remedy=remedy
         )
-        raise InputError(f"`{name}`: expected a unit vector, got one of norm {norm:.10g}. {remedy}")
     return vector
 
 
@@ -41,6 +46,57 @@ def as_directions(x: ArrayLike) -> Array:
     """Unit vectors (n, d), n ≥ 2, from which a family is fitted."""
     points = as_sample(x)
     if points.shape[1] < 2:
-        raise InputError("`x`: directions are unit vectors of at least 2 coordinates, got 1 column.")
+        raise InputError("directions are unit vectors of at least 2 coordinates, got 1 column.", argument="x")
     Sphere(points.shape[1]).validate(points)
     return points
+
+
+def log_bessel(order: float, kappa: float) -> float:
+    """log I_ν(κ) for ν ≥ 0 and κ > 0."""
+    from scipy.special import gammaln, ive, logsumexp
+
+    scaled = float(ive(order, kappa))
+    if scaled > SMALLEST:
+        return math.log(scaled) + kappa
+    # Far below its order the function is too small for a float, and its power series short.
+    peak = 0.5 * (math.sqrt(order**2 + kappa**2) - order)
+    k = np.arange(int(2.0 * peak) + 60)
+    terms = (order + 2.0 * k) * math.log(0.5 * kappa) - gammaln(k + 1.0) - gammaln(order + k + 1.0)
+    return float(logsumexp(terms))
+
+
+def mean_resultant(kappa: float, d: int) -> float:
+    """A_d(κ) = I_{d/2}(κ)/I_{d/2−1}(κ): the length of the mean of a von Mises–Fisher law on Sphere(d)."""
+    if kappa == 0.0:
+        return 0.0
+    from scipy.special import ive
+
+    upper, lower = float(ive(0.5 * d, kappa)), float(ive(0.5 * d - 1.0, kappa))
+    if upper > SMALLEST:
+        return upper / lower
+    return math.exp(log_bessel(0.5 * d, kappa) - log_bessel(0.5 * d - 1.0, kappa))
+
+
+def concentration(length: float, d: int) -> float:
+    """κ with A_d(κ) = length, by Newton's method kept within a bracket."""
+    if not length < 1.0 - 1e-14:
+        raise InputError(
+            "all directions are equal, so that no finite kappa is the most likely.", argument="x"
+        )
+    if length == 0.0:
+        return 0.0
+    # Bounds of Banerjee et al. type: A_d(κ) lies between these two for every d.
+    low = length * (d - 2.0) / (1.0 - length**2) if d > 2 else 0.0
+    high = length * d / (1.0 - length**2)
+    kappa = length * (d - length**2) / (1.0 - length**2)
+    for _ in range(100):
+        value = mean_resultant(kappa, d)
+        low, high = (kappa, high) if value < length else (low, kappa)
+        step = (value - length) / (1.0 - value**2 - (d - 1.0) * value / kappa)
+        newton = kappa - step
+        if not (low < newton < high):
+            newton = 0.5 * (low + high)
+        if abs(newton - kappa) <= 1e-12 * kappa:
+            return newton
+        kappa = newton
+    return kappa

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from goodstein.domains import Simplex
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_compositions, as_vector, require_positive
-from goodstein.families.loggamma import log_gamma_variates
-from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.families.gamma import log_gamma_variates
+from goodstein.types import Array, ArrayLike
 
 MOST_STEPS = 200
 
@@ -23,10 +22,8 @@ class Dirichlet(Family):
 
     .. math::
 
-        \log q(x) = \sum_i (\alpha_i - 1) \log x_i
-                    + \log\Gamma\bigl(\textstyle\sum_i \alpha_i\bigr) - \sum_i \log\Gamma(\alpha_i),
-        \qquad
-        s_i(x) = \frac{\alpha_i - 1}{x_i}.
+        \log q(x) = \sum_i (\alpha_i - 1) \log x_i + \log\Gamma\bigl(\textstyle\sum_i \alpha_i\bigr)
+        - \sum_i \log\Gamma(\alpha_i), \qquad s_i(x) = \frac{\alpha_i - 1}{x_i}.
 
     The density is with respect to Lebesgue measure of the first d - 1 parts, as in
     :data:`scipy.stats.dirichlet`. The score is that of the formula in all d coordinates;
@@ -52,9 +49,9 @@ class Dirichlet(Family):
     array([[-1., -2., -2.]])
     >>> q.weighted_score([[1, 0, 0]])
     array([[-0.5, -0.5, -0.5]])
+    >>> Dirichlet.fit(Dirichlet([1, 2, 3]).sample(100_000, rng=0)).alpha.round(1)
+    array([1., 2., 3.])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 
     alpha: Array
     domain: Simplex
@@ -63,36 +60,22 @@ class Dirichlet(Family):
         alpha = as_vector("alpha", alpha)
         require_positive("alpha", alpha)
         if len(alpha) < 2:
-            raise InputError(f"`alpha`: a composition has at least 2 parts, got {len(alpha)}.")
+            raise InputError(f"a composition has at least 2 parts, got {len(alpha)}.", argument="alpha")
         self._set(alpha=alpha, domain=Simplex(len(alpha)))
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
-        """Maximum likelihood by Newton's method (Minka), in O(d) operations a step.
+        """Maximum likelihood from positive parts by Newton's method (Minka), in O(d) operations a step.
 
         The likelihood is strictly concave, so the maximum found is the only one.
-
-        Parameters
-        ----------
-        x
-            Compositions with positive parts, (n, d).
-
-        Examples
-        --------
-        >>> from goodstein.families import Dirichlet
-        >>> Dirichlet.fit(Dirichlet([1, 2, 3]).sample(100_000, rng=0)).alpha.round(1)
-        array([1., 2., 3.])
         """
         return cls(_maximum_likelihood(as_compositions(x)))
 
     def score(self, x: ArrayLike) -> Array:
-        """(α - 1) / x, (n, d); infinite where a part is zero, unless its α is 1."""
-        x = self._points(x)
-        score = np.zeros_like(x)
-        uneven = self.alpha != 1  # a part with α = 1 does not enter the density, not even at zero
-        with np.errstate(divide="ignore"):
-            score[:, uneven] = (self.alpha[uneven] - 1) / x[:, uneven]
-        return np.asarray(score)
+        """Infinite where a part is zero, unless its α is 1."""
+        # A part with α = 1 does not enter the density, not even at zero.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.alpha == 1, 0.0, (self.alpha - 1) / self._points(x))
 
     def weighted_score(self, x: ArrayLike) -> Array:
         """x ∘ score = α - 1 at every row, (n, d); finite where parts are zero."""
@@ -106,21 +89,15 @@ class Dirichlet(Family):
         """
         x = self._points(x)
         constant = math.lgamma(self.alpha.sum()) - sum(map(math.lgamma, self.alpha))
-        terms = np.zeros_like(x)
-        uneven = self.alpha != 1
         with np.errstate(divide="ignore", invalid="ignore"):
-            terms[:, uneven] = (self.alpha[uneven] - 1) * np.log(x[:, uneven])
+            terms = np.where(self.alpha == 1, 0.0, (self.alpha - 1) * np.log(x))
             total = terms.sum(axis=1) + constant
         return np.where(self.domain.contains(x), total, -np.inf)
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent points, (n, d).
-
-        Gamma variates are drawn in logarithms, so a part is zero only where its value is
-        below the least float64, about 5e-324 (for α = 0.01 fewer than one part in a thousand).
-        """
-        rng = np.random.default_rng(rng)
-        logs = log_gamma_variates(np.broadcast_to(self.alpha, (check_count(n, "n", 0), self.dim)), rng)
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        # In logarithms, so that a part is zero only where its value is below the least float64, about
+        # 5e-324 (for α = 0.01 fewer than one part in a thousand).
+        logs = log_gamma_variates(np.broadcast_to(self.alpha, (n, self.dim)), rng)
         parts = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(parts / parts.sum(axis=1, keepdims=True))
 
@@ -131,7 +108,8 @@ def _maximum_likelihood(x: Array) -> Array:
     mean, mean_log = x.mean(axis=0), np.log(x).mean(axis=0)
     spread = float(mean @ (np.log(mean) - mean_log))  # at least 0, and 0 only for equal rows (Jensen)
     if spread < 1e-12:
-        raise InputError("`x`: all rows are (nearly) the same, so `alpha` would be infinite. Check `x`.")
+        reason = "all rows are (nearly) the same, so `alpha` would be infinite."
+        raise InputError(reason, argument="x", remedy="Check `x`.")
 
     def likelihood(alpha: Array) -> tuple[float, float]:
         """Mean log likelihood and the rounding error to expect in it."""
@@ -157,4 +135,5 @@ def _maximum_likelihood(x: Array) -> Array:
         value, rounding = likelihood(alpha)
         if gain < max(1e-12, (1e-14 * alpha.sum()) ** 2):  # the second is the rounding error of psi
             return np.asarray(alpha)
-    raise InputError(f"`x`: the Dirichlet fit did not converge within {MOST_STEPS} steps, at alpha={alpha}.")
+    reason = f"the Dirichlet fit did not converge within {MOST_STEPS} steps, at alpha={alpha}."
+    raise InputError(reason, argument="x")

@@ -36,9 +36,14 @@ class LatticeFamily(Family):
     def _log_weight(self, codes: Codes) -> Array:
         """log q up to a constant, (n,)."""
 
-    @abstractmethod
     def _log_ratio(self, codes: Codes) -> Array:
         """log q(¬_i x) − log q(x), (n, d)."""
+        here, result = self._log_weight(codes), np.empty(codes.shape)
+        for i in range(self.dim):
+            shifted = codes.copy()
+            shifted[:, i] = (codes[:, i] + 1) % len(self.domain.levels)
+            result[:, i] = self._log_weight(shifted) - here
+        return result
 
     def _log_conditional(self, codes: Codes, i: int) -> Array:
         """log q(x_i = · | the others) up to a constant, (n, L)."""
@@ -78,9 +83,8 @@ class LatticeFamily(Family):
     def _enumerated(self) -> tuple[float, Array]:
         """The log of the normalising constant, and cumulative probabilities in the order of the states."""
         if self.domain.size > EXACT_STATES:
-            raise InputError(
-                f"{self!r} has {self.domain.size:.3g} states; at most {EXACT_STATES} are summed over."
-            )
+            states = f"{self.domain.size:.3g} states; at most {EXACT_STATES} are summed over"
+            raise InputError(f"{self!r} has {states}.")
         weights = self._log_weight(self.domain.encode(self.domain.states()))
         top = float(weights.max())
         cumulative = np.cumsum(np.exp(weights - top))
@@ -106,21 +110,25 @@ def as_couplings(name: str, value: ArrayLike) -> Array:
     """A symmetric matrix (d, d) with zeros on its diagonal."""
     matrix = as_parameter(name, value)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"`{name}`: expected a square matrix (d, d), got shape {matrix.shape}.")
+        raise InputError(f"expected a square matrix (d, d), got shape {matrix.shape}.", argument=name)
     if not np.array_equal(matrix, matrix.T):
         i, j = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), matrix.shape)
-        raise InputError(
-            f"`{name}`: must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are {matrix[i, j]:g} and "
-            f"{matrix[j, i]:g}. From an upper triangle make triangle + triangle.T."
-        )
+        entries = f"entries ({i}, {j}) and ({j}, {i}) are {matrix[i, j]:g} and {matrix[j, i]:g}"
+        remedy = "From an upper triangle make triangle + triangle.T."
+        raise InputError(f"must be symmetric, but {entries}.", argument=name, remedy=remedy)
     diagonal = np.flatnonzero(matrix.diagonal())
     if len(diagonal):
-        i = diagonal[0]
-        raise InputError(
-            f"`{name}`: its diagonal must be zero, but entry ({i}, {i}) is {matrix[i, i]:g}. A coordinate is "
-            "not coupled to itself."
-        )
+        entry = f"entry ({diagonal[0]}, {diagonal[0]}) is {matrix.diagonal()[diagonal[0]]:g}"
+        remedy = "A coordinate is not coupled to itself."
+        raise InputError(f"its diagonal must be zero, but {entry}.", argument=name, remedy=remedy)
     return matrix
+
+
+def symmetric(pairs: Array, d: int) -> Array:
+    """The symmetric matrix (d, d) with zero diagonal and these entries above it, row by row."""
+    matrix = np.zeros((d, d))
+    matrix[np.triu_indices(d, 1)] = pairs
+    return matrix + matrix.T
 
 
 def as_states(x: ArrayLike, levels: ArrayLike) -> tuple[Lattice, Codes]:
@@ -134,23 +142,14 @@ def as_penalty(value: float) -> float:
     """A number that is not negative."""
     penalty = as_parameter("penalty", value)
     if penalty.ndim or penalty < 0:
-        raise InputError(f"`penalty`: expected a number of at least 0, got {value!r}.")
+        raise InputError(f"expected a number of at least 0, got {value!r}.", argument="penalty")
     return float(penalty)
 
 
 def maximum_likelihood(statistics: Array, observed: Array, penalty: float) -> Array:
-    """Parameters of the exponential family exp(β·t(x)) on enumerated states.
+    """Parameters of the exponential family exp(β·t(x)), given t at all states, (states, p), and t̄, (p,).
 
     Newton's method for the concave function β·t̄ − log Σ_x exp(β·t(x)) − penalty·‖β‖²/2.
-
-    Parameters
-    ----------
-    statistics
-        t at all states, (states, p).
-    observed
-        t̄, the mean of t over the data, (p,).
-    penalty
-        The ridge penalty, for each observation.
     """
     p = len(observed)
     beta = np.zeros(p)
@@ -187,8 +186,6 @@ def maximum_likelihood(statistics: Array, observed: Array, penalty: float) -> Ar
 
 def no_estimate() -> InputError:
     """What to say where the likelihood has no maximum."""
-    return InputError(
-        "`x`: the likelihood has no maximum, because some combination of levels never occurs in the data, "
-        "and its parameter wants to be infinite. Leave out coordinates, or pass a small `penalty`, such as "
-        "0.01."
-    )
+    why = "some combination of levels never occurs in the data, and its parameter wants to be infinite"
+    remedy = "Leave out coordinates, or pass a small `penalty`, such as 0.01."
+    return InputError(f"the likelihood has no maximum, because {why}.", argument="x", remedy=remedy)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.domains import Box
-from goodstein.errors import InputError, describe_rows
+from goodstein.errors import InputError, refuse_rows
 from goodstein.families.base import Family
 from goodstein.families.checks import as_floats
-from goodstein.types import RNG, Array, ArrayLike, BoolArray
-from goodstein.validation import check_count
-
-HALF_LINE = Box(0, np.inf)
-
-Objective = Callable[[Array], tuple[float, Array]]
+from goodstein.survival.data import Censored, as_censored
+from goodstein.types import Array, ArrayLike, BoolArray
 
 
 class Lifetimes(Family):
@@ -35,15 +30,35 @@ class Lifetimes(Family):
     as those of every family.
     """
 
-    domain: Box
+    domain = Box(0, np.inf)
     fitted_to: Array | None = None
     """Durations that the parameters were fitted to, which is no part of the value; None where unknown."""
 
-    def _remember(self, data: Any) -> Self:
-        """The same, fitted to these durations; for :meth:`fit` only."""
-        from goodstein.survival.data import as_censored
+    _events_at_zero: ClassVar[bool] = False
+    """Whether the density is positive and finite at time zero, so that events there can be fitted."""
 
-        self._set(fitted_to=as_censored(data, _Named("fit")).durations.copy())
+    @classmethod
+    def fit(cls, data: Any) -> Self:
+        """Maximum likelihood.
+
+        Parameters
+        ----------
+        data
+            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
+        """
+        censored, t, event = durations_and_events(data, cls)
+        if len(cls._parameters) > 1:  # a scale alone can be fitted to events at one time
+            require_shape(t, event, cls.__name__)
+        return cls(*cls._maximum_likelihood(t, event))._remember(censored)
+
+    @staticmethod
+    def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, ...]:
+        """The parameters, from durations and which of them end with an event."""
+        raise NotImplementedError  # not needed where `fit` is overridden
+
+    def _remember(self, data: Censored) -> Self:
+        """The same, fitted to these durations; for :meth:`fit` only."""
+        self._set(fitted_to=data.durations.copy())
         return self
 
     @property
@@ -68,29 +83,17 @@ class Lifetimes(Family):
         return np.asarray(np.exp(-self.cumulative_hazard(t)))
 
     def score(self, x: ArrayLike) -> Array:
-        """λ′/λ − λ at each row of ``x`` (n, 1), (n, 1)."""
         return self._elementwise(self._score, self._points(x), np.nan)
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log density, normalised, at each row of ``x`` (n, 1), (n,); −inf before time zero."""
         return self._elementwise(self._logpdf, self._points(x)[:, 0], -np.inf)
-
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent lifetimes, (n, 1)."""
-        generator = np.random.default_rng(rng)
-        return self._draw(check_count(n, "n", 0), generator)[:, None]
 
     @abstractmethod
     def _log_hazard(self, t: Array) -> Array: ...
-
     @abstractmethod
     def _log_hazard_derivative(self, t: Array) -> Array: ...
-
     @abstractmethod
     def _cumulative_hazard(self, t: Array) -> Array: ...
-
-    @abstractmethod
-    def _draw(self, n: int, rng: np.random.Generator) -> Array: ...
 
     # Families whose density is simpler than their hazard write these two themselves.
 
@@ -121,70 +124,39 @@ def divided(numerator: float, t: Array) -> Array:
     return numerator / t if numerator else np.zeros_like(t)
 
 
-def after_zero(function: Callable[[Array], Array], t: Array, at_zero: float) -> Array:
-    """A function at positive times, and its limit at zero."""
-    out = np.full_like(t, at_zero)
-    out[t > 0] = function(t[t > 0])
-    return out
-
-
 # ---------------------------------------------------------------------------- fits
 
 
-@dataclass(frozen=True)
-class _Named:
-    """What asks for the data, for messages."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-def durations_and_events(data: Any, family: str, *, positive: bool = True) -> tuple[Array, BoolArray]:
-    """Durations that carry information, and which of them are events; raises where there are none.
-
-    Parameters
-    ----------
-    data
-        Anything that :func:`goodstein.survival.data.as_censored` takes; without event indicators every
-        duration is an event.
-    family
-        For messages.
-    positive
-        Whether an event at time zero has density zero or infinity, so that nothing can be fitted.
-    """
-    from goodstein.survival.data import as_censored
-
-    censored = as_censored(data, _Named(f"{family}.fit"))
-    t = np.asarray(censored.durations, dtype=np.float64)
-    event = np.asarray(censored.event_observed, dtype=bool)
+def durations_and_events(data: Any, family: type[Lifetimes]) -> tuple[Censored, Array, BoolArray]:
+    """The data, their durations that carry information, and which of these are events; raises without any."""
+    name = family.__name__
+    censored = as_censored(data, f"{name}.fit")
+    t, event = censored.durations, censored.event_observed
     if not event.any():
-        raise InputError(
-            f"`data`: none of the {len(t)} durations ends with an event, so {family} cannot be fitted: "
-            "the likelihood grows without limit as lives get longer."
-        )
-    at_zero = event & (t == 0)
-    if positive and at_zero.any():
-        raise InputError(
-            f"`data`: {describe_rows(at_zero)} hold events at time 0, where the density of {family} is zero, "
-            "infinite or not determined, so it cannot be fitted. Record these durations more finely, or "
-            "remove them for a reason you can give."
-        )
+        why = "the likelihood grows without limit as lives get longer"
+        reason = f"none of the {len(t)} durations ends with an event, so {name} cannot be fitted: {why}."
+        raise InputError(reason, argument="data")
+    if family._events_at_zero:
+        return censored, t, event
+    refuse_rows(
+        event & (t == 0),
+        f"hold events at time 0, where the density of {name} is zero, infinite or not determined, so it "
+        "cannot be fitted.",
+        "Record these durations more finely, or remove them for a reason you can give.",
+    )
     # Censored at once means: nothing was seen.
-    return t[t > 0] if positive else t, event[t > 0] if positive else event
+    return censored, t[t > 0], event[t > 0]
 
 
 def require_shape(t: Array, event: BoolArray, family: str) -> None:
     """Raise where the likelihood is unbounded because all events fall on the last time of all."""
     if (t[event] == t.max()).all():
-        raise InputError(
-            f"`data`: all events happen at the latest time, {t.max():g}, so the likelihood of {family} is "
-            "unbounded: mass at that point fits ever better. Events at two or more times are needed."
-        )
+        why = f"so the likelihood of {family} is unbounded: mass at that point fits ever better"
+        reason = f"all events happen at the latest time, {t.max():g}, {why}."
+        raise InputError(reason, argument="data", remedy="Events at two or more times are needed.")
 
 
-def maximise(objective: Objective, start: ArrayLike, family: str) -> Array:
+def maximise(objective: Callable[[Array], tuple[float, Array]], start: ArrayLike, family: str) -> Array:
     """Parameters at which a smooth function, mean log likelihood and its gradient, is largest."""
     from scipy.optimize import minimize
 
@@ -200,10 +172,9 @@ def maximise(objective: Objective, start: ArrayLike, family: str) -> Array:
     size = float(np.abs(found.jac).max())
     # Rounding may end the search before its tolerance is met, which does no harm.
     if not (np.isfinite(found.fun) and size < 1e-6):
-        raise InputError(
-            f"`data`: the maximum likelihood fit of {family} did not converge (the gradient is still "
-            f"{size:.1g} after {found.nit} steps). Look for extreme durations, or rescale them."
-        )
+        state = f"the gradient is still {size:.1g} after {found.nit} steps"
+        reason = f"the maximum likelihood fit of {family} did not converge ({state})."
+        raise InputError(reason, argument="data", remedy="Look for extreme durations, or rescale them.")
     return np.asarray(found.x)
 
 

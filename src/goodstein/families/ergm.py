@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_parameter
+from goodstein.families.checks import as_number
 from goodstein.graphs.data import FEWEST, all_pairs, as_graph
-from goodstein.types import RNG, Array, ArrayLike
+from goodstein.types import Array, ArrayLike
 from goodstein.validation import check_count
 
 STATISTICS = ("edges", "two_stars", "triangles")
@@ -34,9 +35,8 @@ class ERGM(Family):
     :math:`\beta_1 + \beta_2 (d_i' + d_j') + \beta_3 c_{ij}`, with d′ the degrees without that edge and
     c the number of common neighbours.
 
-    One graph is tested with :func:`graph_ksd_test`. As a model of many graphs this is a distribution on
-    the lattice {0, 1}^{N(N−1)/2} of edges, with rows as :meth:`vectors` makes them of graphs, for
-    :func:`ksd_test` and its :class:`Difference` operator.
+    One graph is tested with :func:`graph_ksd_test`; as a model of many graphs this is a distribution on the
+    lattice {0, 1}^{N(N−1)/2} of edges, rows of which :meth:`vectors` makes, for :class:`Difference`.
 
     Parameters
     ----------
@@ -69,9 +69,10 @@ class ERGM(Family):
     -0.5
     >>> model.statistics(path)
     array([2., 1., 0.])
+    >>> ring = np.roll(np.eye(5), 1, axis=1)
+    >>> ERGM.fit(ring + ring.T, ["edges"])
+    ERGM(5, edges=0)
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("nodes", *STATISTICS)
 
     nodes: int
     edges: float
@@ -82,15 +83,9 @@ class ERGM(Family):
         self, nodes: int, *, edges: float = 0.0, two_stars: float = 0.0, triangles: float = 0.0
     ) -> None:
         count = check_count(nodes, "nodes", FEWEST)
-        values = dict(zip(STATISTICS, (edges, two_stars, triangles), strict=True))
-        for name, value in values.items():
-            if as_parameter(name, value).ndim:
-                raise InputError(f"`{name}`: expected one number, got {value!r}.")
-        self._set(
-            nodes=count,
-            **{name: float(value) for name, value in values.items()},
-            domain=Lattice(2, count * (count - 1) // 2),
-        )
+        given = zip(STATISTICS, (edges, two_stars, triangles), strict=True)
+        self._set(nodes=count, **{name: as_number(name, value) for name, value in given})
+        self._set(domain=Lattice(2, count * (count - 1) // 2))
 
     @classmethod
     def fit(cls, graph: Any, statistics: Sequence[str] = STATISTICS, ridge: float = 0.0) -> Self:
@@ -107,18 +102,11 @@ class ERGM(Family):
             value makes the maximum exist: without it, a graph without triangles, say, has none, because
             the coefficient of triangles tends to −∞. Use one with :class:`ParametricBootstrap`, where
             such a graph may be simulated.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from goodstein.families import ERGM
-        >>> ring = np.roll(np.eye(5), 1, axis=1)
-        >>> ERGM.fit(ring + ring.T, ["edges"])
-        ERGM(5, edges=0)
         """
         names = (statistics,) if isinstance(statistics, str) else tuple(statistics)
-        if not names or any(name not in STATISTICS for name in names):
-            raise InputError(f"`statistics` must be some of {', '.join(STATISTICS)}, got {statistics!r}.")
+        if not names or not set(names) <= set(STATISTICS):
+            must = f"must be some of {', '.join(STATISTICS)}, got {statistics!r}."
+            raise InputError(must, argument="statistics", predicate=True)
         adjacency = as_graph(graph).adjacency
         i, j = all_pairs(len(adjacency)).T
         columns = [STATISTICS.index(name) for name in names]
@@ -143,7 +131,6 @@ class ERGM(Family):
         return np.asarray(np.tensordot(self.coefficients, changes, axes=1))
 
     def score(self, x: ArrayLike) -> Array:
-        """The difference score 1 − q(x with edge e flipped)/q(x), (n, N(N − 1)/2)."""
         vectors = self._points(x)
         i, j = all_pairs(self.nodes).T
         odds = self.log_odds(self.graphs(vectors))[:, i, j]
@@ -151,19 +138,15 @@ class ERGM(Family):
             return np.asarray(-np.expm1((1.0 - 2.0 * vectors) * odds))
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log probability up to a constant, (n,)."""
         vectors = self._points(x)
         values = np.asarray(_statistics(self.graphs(vectors)) @ self.coefficients)
         return np.where(self.domain.contains(vectors), values, -np.inf)
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent graphs, one row (N(N − 1)/2,) of edges each."""
-        generator = np.random.default_rng(rng)
-        size, count = check_count(n, "n", 0), self.domain.dim
-        start = (generator.logistic(size=(size, count)) < self.edges).astype(np.float64)
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        start = (rng.logistic(size=(n, self.dim)) < self.edges).astype(np.float64)
         if self._independent:
             return start
-        drawn = [self.walk(graph, SWEEPS * count, generator) for graph in self.graphs(start)]
+        drawn = [self.walk(graph, SWEEPS * self.dim, rng) for graph in self.graphs(start)]
         return self.vectors(np.stack(drawn)) if drawn else start
 
     def walk(self, adjacency: Array, steps: int, rng: np.random.Generator) -> Array:
@@ -211,9 +194,8 @@ class ERGM(Family):
         for k, graph in enumerate(graphs):
             adjacency = as_graph(graph, f"graphs[{k}]").adjacency
             if len(adjacency) != self.nodes:
-                raise InputError(
-                    f"`graphs[{k}]` has {len(adjacency)} nodes, but the model is for {self.nodes}."
-                )
+                found = f"has {len(adjacency)} nodes, but the model is for {self.nodes}."
+                raise InputError(found, argument=f"graphs[{k}]", predicate=True)
             rows.append(adjacency[i, j])
         return np.array(rows).reshape(-1, len(i))
 
@@ -222,16 +204,11 @@ class ERGM(Family):
         return self.two_stars == 0.0 and self.triangles == 0.0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _build, self._arguments()
+        return partial(ERGM, self.nodes, **dict(zip(STATISTICS, self._arguments()[1:], strict=True))), ()
 
     def __repr__(self) -> str:
         given = [f"{name}={getattr(self, name):.6g}" for name in STATISTICS if getattr(self, name)]
         return f"ERGM({', '.join([str(self.nodes), *(given or ['edges=0'])])})"
-
-
-def _build(nodes: int, edges: float, two_stars: float, triangles: float) -> ERGM:
-    """Make an ERGM of positional arguments, which is how it is unpickled."""
-    return ERGM(nodes, edges=edges, two_stars=two_stars, triangles=triangles)
 
 
 def _statistics(adjacency: Array) -> Array:
@@ -272,6 +249,5 @@ def _logistic(x: Array, y: Array, ridge: float) -> Array:
             break
         if length < 1e-9:
             return np.asarray(beta / np.where(scale > 0, scale, 1.0))
-    raise InputError(
-        f"The pseudo-likelihood has no maximum, because some coefficient tends to infinity. {remedy}"
-    )
+    reason = "The pseudo-likelihood has no maximum, because some coefficient tends to infinity."
+    raise InputError(reason, remedy=remedy)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_positive
-from goodstein.families.durations import HALF_LINE, Lifetimes, durations_and_events
-from goodstein.types import Array
+from goodstein.families.durations import Lifetimes
+from goodstein.types import Array, BoolArray
 
 
 class Exponential(Lifetimes):
     r"""Exponential distribution: a constant hazard, so a life that does not age.
 
     .. math:: λ(t) = \frac1σ, \qquad Λ(t) = \frac tσ, \qquad s(t) = -\frac1σ.
+
+    The most likely scale is the total time at risk over the number of events.
 
     Parameters
     ----------
@@ -29,42 +30,30 @@ class Exponential(Lifetimes):
 
     Examples
     --------
-    >>> from goodstein.families import Exponential
-    >>> q = Exponential(2.0)
+    >>> import goodstein as gs
+    >>> q = gs.families.Exponential(2.0)
     >>> q
     Exponential(2)
     >>> q.hazard([0.0, 7.0])
     array([0.5, 0.5])
     >>> q.score([[3.0]])
     array([[-0.5]])
+    >>> gs.families.Exponential.fit(gs.Censored([1.0, 2.0, 3.0], [1, 0, 1]))
+    Exponential(3)
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("scale",)
+    _events_at_zero = True
 
     scale: float
 
     def __init__(self, scale: float = 1.0) -> None:
-        self._set(scale=as_positive("scale", scale), domain=HALF_LINE)
+        self._set(scale=as_positive("scale", scale))
 
-    @classmethod
-    def fit(cls, data: Any) -> Self:
-        """Maximum likelihood: the total time at risk over the number of events.
-
-        Parameters
-        ----------
-        data
-            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
-
-        Examples
-        --------
-        >>> import goodstein as gs
-        >>> gs.families.Exponential.fit(gs.Censored([1.0, 2.0, 3.0], [1, 0, 1]))
-        Exponential(3)
-        """
-        t, event = durations_and_events(data, "Exponential", positive=False)
+    @staticmethod
+    def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float]:
         if not t.any():
-            raise InputError("`data`: all durations are 0, so Exponential has no scale to fit.")
-        return cls(float(t.sum() / event.sum()))._remember(data)
+            raise InputError("all durations are 0, so Exponential has no scale to fit.", argument="data")
+        return (float(t.sum() / event.sum()),)
 
     def _log_hazard(self, t: Array) -> Array:
         return np.full_like(t, -math.log(self.scale))

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_positive
-from goodstein.families.durations import (
-    HALF_LINE,
-    Lifetimes,
-    divided,
-    durations_and_events,
-    maximise,
-    require_shape,
-    times_log,
-)
-from goodstein.families.loggamma import log_gamma_variates
+from goodstein.families.durations import Lifetimes, divided, maximise, times_log
 from goodstein.types import Array, BoolArray
 
 SMALLEST_TAIL = 1e-250
@@ -38,7 +28,8 @@ class Gamma(Lifetimes):
         s(t) = \frac{a - 1}{t} - \frac1σ.
 
     The hazard tends to 1/σ for long lives: from above for a < 1, where it is infinite at zero,
-    from below for a > 1, where it is zero there; a = 1 is the exponential distribution.
+    from below for a > 1, where it is zero there; a = 1 is the exponential distribution. The fit takes
+    quasi-Newton steps in the logarithms of the parameters.
 
     Parameters
     ----------
@@ -60,36 +51,41 @@ class Gamma(Lifetimes):
     Gamma(shape=2, scale=3)
     >>> q.hazard([3.0]), q.score([[3.0]])
     (array([0.16666667]), array([[0.]]))
+    >>> Gamma.fit(Gamma(2.0, 3.0).sample(100_000, rng=1)).shape
+    2.0
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("shape", "scale")
 
     shape: float
     scale: float
 
     def __init__(self, shape: float = 1.0, scale: float = 1.0) -> None:
-        self._set(shape=as_positive("shape", shape), scale=as_positive("scale", scale), domain=HALF_LINE)
+        self._set(shape=as_positive("shape", shape), scale=as_positive("scale", scale))
 
-    @classmethod
-    def fit(cls, data: Any) -> Self:
-        """Maximum likelihood, by quasi-Newton steps in the logarithms of the parameters.
+    @staticmethod
+    def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:
+        from scipy.special import psi
 
-        Parameters
-        ----------
-        data
-            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
+        events, unit = float(event.sum()), float(t.sum() / event.sum())
+        seen, lived = t[event] / unit, t[~event] / unit
+        log_sum, total = float(np.log(seen).sum()), float(seen.sum())
 
-        Examples
-        --------
-        >>> from goodstein.families import Gamma
-        >>> Gamma.fit(Gamma(2.0, 3.0).sample(100_000, rng=1)).shape
-        2.0
-        """
-        t, event = durations_and_events(data, "Gamma")
-        require_shape(t, event, "Gamma")
-        unit = float(t.sum() / event.sum())
-        log_shape, log_scale = maximise(_objective(t / unit, event), [0.0, 0.0], "Gamma")
-        return cls(math.exp(log_shape), unit * math.exp(log_scale))._remember(data)
+        def objective(parameters: Array) -> tuple[float, Array]:
+            log_shape, log_scale = parameters
+            a, scale = math.exp(log_shape), math.exp(log_scale)
+            x = lived / scale
+            value = (a - 1) * log_sum - total / scale - events * (a * log_scale + math.lgamma(a))
+            by_shape = a * (log_sum - events * (log_scale + float(psi(a))))
+            by_scale = total / scale - a * events
+            if len(x):
+                value += _log_tail(a, x)[0].sum()
+                # The derivative in a has no closed form; differences of order four leave 1e-12.
+                near = [_log_tail(a * math.exp(j * STEP), x)[0].sum() for j in (-2, -1, 1, 2)]
+                by_shape += (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * STEP)
+                by_scale += float(x @ Gamma(a).hazard(x))
+            return value / events, np.array([by_shape, by_scale]) / events
+
+        log_shape, log_scale = maximise(objective, [0.0, 0.0], "Gamma")
+        return math.exp(log_shape), unit * math.exp(log_scale)
 
     def _log_hazard(self, t: Array) -> Array:
         x = t / self.scale
@@ -117,6 +113,15 @@ class Gamma(Lifetimes):
         return np.asarray(self.scale * np.exp(log_gamma_variates(np.full(n, self.shape), rng)))
 
 
+def log_gamma_variates(shape: Array, rng: np.random.Generator) -> Array:
+    """Logarithms of gamma variates, one for each entry of ``shape``.
+
+    For small shapes the variates themselves underflow to zero. With G ~ Γ(a + 1) and U uniform, G U^{1/a} ~
+    Γ(a) (Marsaglia & Tsang 2000), and the logarithm of that never does; -log U is an exponential variate.
+    """
+    return np.asarray(np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape)
+
+
 def _log_tail(a: float, x: Array) -> tuple[Array, Array]:
     """log Q(a, x), and log C where Q = x^a e^{−x} C/Γ(a) was needed to find it (NaN elsewhere)."""
     from scipy.special import gammainc, gammaincc
@@ -134,8 +139,7 @@ def _log_tail(a: float, x: Array) -> tuple[Array, Array]:
 def _fraction(a: float, x: Array) -> Array:
     """C = Γ(a, x) e^x x^{−a}, for x well above a, by Lentz's method for Legendre's continued fraction."""
     b = x + 1 - a
-    c = np.full_like(x, np.inf)
-    d = 1 / b
+    c, d = np.full_like(x, np.inf), 1 / b
     out = d.copy()
     for i in range(1, MOST_TERMS):
         numerator = -i * (i - a)
@@ -146,29 +150,3 @@ def _fraction(a: float, x: Array) -> Array:
         if (np.abs(c * d - 1) < 1e-15).all():
             return out
     raise InputError(f"The tail of Gamma(shape={a:g}) cannot be evaluated at {x.max():g} times its scale.")
-
-
-def _objective(t: Array, event: BoolArray) -> Any:
-    """Mean log likelihood per event and its gradient, as functions of log shape and log scale."""
-    from scipy.special import psi
-
-    events = float(event.sum())
-    log_sum, total, lived = float(np.log(t[event]).sum()), float(t[event].sum()), t[~event]
-
-    def objective(parameters: Array) -> tuple[float, Array]:
-        log_shape, log_scale = parameters
-        a, scale = math.exp(log_shape), math.exp(log_scale)
-        x = lived / scale
-        value = (a - 1) * log_sum - total / scale - events * (a * log_scale + math.lgamma(a))
-        by_shape = a * (log_sum - events * (log_scale + float(psi(a))))
-        by_scale = total / scale - a * events
-        if len(x):
-            log_tail, _ = _log_tail(a, x)
-            value += log_tail.sum()
-            # The derivative in a has no closed form; differences of order four leave 1e-12.
-            near = [_log_tail(a * math.exp(j * STEP), x)[0].sum() for j in (-2, -1, 1, 2)]
-            by_shape += (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * STEP)
-            by_scale += float(x @ Gamma(a).hazard(x))
-        return value / events, np.array([by_shape, by_scale]) / events
-
-    return objective

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_positive
-from goodstein.families.durations import (
-    HALF_LINE,
-    Lifetimes,
-    durations_and_events,
-    increasing_root,
-    require_shape,
-)
-from goodstein.types import Array
+from goodstein.families.durations import Lifetimes, increasing_root
+from goodstein.types import Array, BoolArray
 
 SERIES_BELOW = 0.5
 SERIES = np.array([(j + 1) / math.factorial(j + 2) for j in range(14)])
@@ -28,6 +21,9 @@ class Gompertz(Lifetimes):
     .. math::
 
         λ(t) = b\,e^{at}, \qquad Λ(t) = \frac ba (e^{at} - 1), \qquad \frac{λ'(t)}{λ(t)} = a.
+
+    For a given growth the most likely rate is in closed form, and the growth is the only root of an
+    increasing function, or zero where the data would rather have a falling hazard.
 
     Parameters
     ----------
@@ -51,9 +47,11 @@ class Gompertz(Lifetimes):
     Gompertz(rate=0.5, growth=2)
     >>> q.hazard_at_zero, q.log_hazard_derivative([3.0])
     (0.5, array([2.]))
+    >>> Gompertz.fit(Gompertz(0.5, 2.0).sample(100_000, rng=1)).growth
+    2.0
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("rate", "growth")
+    _events_at_zero = True
 
     rate: float
     growth: float
@@ -61,32 +59,13 @@ class Gompertz(Lifetimes):
     def __init__(self, rate: float = 1.0, growth: float = 1.0) -> None:
         slope = as_parameter("growth", growth)
         if slope.ndim or slope < 0:
-            raise InputError(
-                f"`growth`: expected one number that is not negative, got {growth!r:.60}. With a hazard that "
-                "falls exponentially some lives would never end."
-            )
-        self._set(rate=as_positive("rate", rate), growth=float(slope), domain=HALF_LINE)
+            why = "With a hazard that falls exponentially some lives would never end."
+            reason = f"expected one number that is not negative, got {growth!r:.60}. {why}"
+            raise InputError(reason, argument="growth")
+        self._set(rate=as_positive("rate", rate), growth=float(slope))
 
-    @classmethod
-    def fit(cls, data: Any) -> Self:
-        """Maximum likelihood over growth >= 0.
-
-        For a given growth the rate is in closed form, and the growth is the only root of an increasing
-        function, or zero where the data would rather have a falling hazard.
-
-        Parameters
-        ----------
-        data
-            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
-
-        Examples
-        --------
-        >>> from goodstein.families import Gompertz
-        >>> Gompertz.fit(Gompertz(0.5, 2.0).sample(100_000, rng=1)).growth
-        2.0
-        """
-        t, event = durations_and_events(data, "Gompertz", positive=False)
-        require_shape(t, event, "Gompertz")
+    @staticmethod
+    def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:
         latest = float(t.max())
         s = t / latest
         mean_event, events = float(s[event].mean()), float(event.sum())
@@ -99,11 +78,10 @@ class Gompertz(Lifetimes):
         # The exposure is scaled by exp(−growth), which could overflow the other way round.
         rate = events / float(_exposure(growth, s)[0].sum()) * math.exp(-growth)
         if rate == 0:
-            raise InputError(
-                "`data`: the fitted Gompertz hazard at time 0 underflows, because all events come late and "
-                "close together. Measure time from a later origin."
-            )
-        return cls(rate / latest, growth / latest)._remember(data)
+            why = "because all events come late and close together"
+            reason = f"the fitted Gompertz hazard at time 0 underflows, {why}."
+            raise InputError(reason, argument="data", remedy="Measure time from a later origin.")
+        return rate / latest, growth / latest
 
     def _log_hazard(self, t: Array) -> Array:
         return math.log(self.rate) + self.growth * t

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families.checks import as_vector
-from goodstein.families.discrete import (
-    FIT_STATES,
-    LatticeFamily,
-    as_couplings,
-    as_penalty,
-    as_states,
-    maximum_likelihood,
-    no_estimate,
-)
+from goodstein.families import discrete
+from goodstein.families.checks import as_entries
+from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
 SPINS = (-1.0, 1.0)
@@ -31,8 +24,7 @@ class Ising(LatticeFamily):
 
     .. math::
 
-        \log q(x) = \sum_i \mu_i x_i + \sum_{i<j} \theta_{ij} x_i x_j + \text{const},
-        \qquad
+        \log q(x) = \sum_i \mu_i x_i + \sum_{i<j} \theta_{ij} x_i x_j + \text{const}, \qquad
         s_i(x) = 1 - \exp\Bigl(-2 x_i \bigl(\mu_i + \textstyle\sum_j \theta_{ij} x_j\bigr)\Bigr).
 
     Parameters
@@ -61,17 +53,13 @@ class Ising(LatticeFamily):
     0.5
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("theta", "mu")
-
     theta: Array
     mu: Array
 
     def __init__(self, theta: ArrayLike, mu: ArrayLike = 0.0) -> None:
-        couplings = as_couplings("theta", theta)
-        fields, d = as_vector("mu", mu), len(couplings)
-        if len(fields) not in (1, d):
-            raise InputError(f"`mu`: expected one number or {d}, one for each spin, got {len(fields)}.")
-        self._set(theta=couplings, mu=np.broadcast_to(fields, d).copy(), domain=Lattice(SPINS, d))
+        couplings = discrete.as_couplings("theta", theta)
+        d = len(couplings)
+        self._set(theta=couplings, mu=as_entries("mu", mu, d, "spin"), domain=Lattice(SPINS, d))
 
     @classmethod
     def fit(cls, x: ArrayLike, *, method: str | None = None, penalty: float = 0.0) -> Self:
@@ -90,22 +78,21 @@ class Ising(LatticeFamily):
             log likelihood. Zero leaves it out, but then there is no estimate if some combination of
             spins never occurs.
         """
-        lattice, codes = as_states(x, SPINS)
-        spins, ridge, d = _spins(codes), as_penalty(penalty), lattice.dim
+        lattice, codes = discrete.as_states(x, SPINS)
+        spins, ridge, d = _spins(codes), discrete.as_penalty(penalty), lattice.dim
         if method not in (None, "likelihood", "pseudolikelihood"):
-            raise InputError(f'`method`: expected "likelihood" or "pseudolikelihood", got {method!r}.')
-        small = lattice.size <= FIT_STATES
+            reason = f'expected "likelihood" or "pseudolikelihood", got {method!r}.'
+            raise InputError(reason, argument="method")
+        small = lattice.size <= discrete.FIT_STATES
         if method == "likelihood" and not small:
-            raise InputError(
-                f"`method`: the likelihood of {d} spins needs 2^{d} states; at most 2^12 are summed over. "
-                'Use "pseudolikelihood".'
-            )
+            reason = f"the likelihood of {d} spins needs 2^{d} states; at most 2^12 are summed over."
+            raise InputError(reason, argument="method", remedy='Use "pseudolikelihood".')
         if method == "likelihood" or (method is None and small):
             observed = _statistics(spins).mean(axis=0)
-            beta = maximum_likelihood(_statistics(lattice.states()), observed, ridge)
+            beta = discrete.maximum_likelihood(_statistics(lattice.states()), observed, ridge)
         else:
             beta = _pseudolikelihood(spins, ridge)
-        return cls(_matrix(beta[d:], d), beta[:d])
+        return cls(discrete.symmetric(beta[d:], d), beta[:d])
 
     def _log_weight(self, codes: Codes) -> Array:
         spins = _spins(codes)
@@ -130,12 +117,6 @@ def _statistics(spins: Array) -> Array:
     return np.concatenate([spins, spins[:, i] * spins[:, j]], axis=1)
 
 
-def _matrix(pairs: Array, d: int) -> Array:
-    theta = np.zeros((d, d))
-    theta[np.triu_indices(d, 1)] = pairs
-    return theta + theta.T
-
-
 def _pseudolikelihood(spins: Array, penalty: float) -> Array:
     """Maximise the mean of Σ_i log q(x_i | the others) − penalty·‖β‖²/2."""
     from scipy.optimize import minimize
@@ -144,7 +125,7 @@ def _pseudolikelihood(spins: Array, penalty: float) -> Array:
     i, j = np.triu_indices(d, 1)
 
     def loss(beta: Array) -> tuple[float, Array]:
-        margin = 2.0 * spins * (spins @ _matrix(beta[d:], d) + beta[:d])
+        margin = 2.0 * spins * (spins @ discrete.symmetric(beta[d:], d) + beta[:d])
         value = np.logaddexp(0.0, -margin).sum() / n + 0.5 * penalty * (beta @ beta)
         # The derivative in the field of each spin.
         pull = -2.0 * spins / (1.0 + np.exp(np.minimum(margin, 700.0))) / n
@@ -156,5 +137,5 @@ def _pseudolikelihood(spins: Array, penalty: float) -> Array:
     options = {"maxiter": 2000, "maxfun": 4000, "ftol": 1e-14, "gtol": 1e-7}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
     if np.abs(loss(found.x)[1]).max() > 1e-4 or (penalty == 0.0 and np.abs(found.x).max() > LARGEST):
-        raise no_estimate()
+        raise discrete.no_estimate()
     return np.asarray(found.x)

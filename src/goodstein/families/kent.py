@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,10 +10,9 @@ from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.bingham import sample_bingham
-from goodstein.families.checks import as_parameter
-from goodstein.families.directions import as_directions, as_nonnegative
-from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.families.checks import as_nonnegative, as_parameter
+from goodstein.families.directions import as_directions, drawn_by_rejection
+from goodstein.types import Array, ArrayLike
 
 
 class Kent(Family):
@@ -21,10 +20,8 @@ class Kent(Family):
 
     .. math::
 
-        \log q(x) = \kappa\, \gamma_1 \cdot x
-                    + \beta \left[(\gamma_2 \cdot x)^2 - (\gamma_3 \cdot x)^2\right] + c,
-        \qquad
-        s(x) = \kappa \gamma_1 + 2 \beta (\gamma_2 \gamma_2^\top - \gamma_3 \gamma_3^\top) x.
+        \log q(x) = \kappa\, \gamma_1 \cdot x + \beta [(\gamma_2 \cdot x)^2 - (\gamma_3 \cdot x)^2] + c,
+        \qquad s(x) = \kappa \gamma_1 + 2 \beta (\gamma_2 \gamma_2^\top - \gamma_3 \gamma_3^\top) x.
 
     Parameters
     ----------
@@ -46,35 +43,31 @@ class Kent(Family):
     >>> import numpy as np
     >>> from goodstein.families import Kent
     >>> q = Kent(np.eye(3), kappa=10.0, beta=3.0)
+    >>> q
+    Kent(axes=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], kappa=10, beta=3)
     >>> q.score([[1, 0, 0]])
     array([[10., 0., 0.]])
-    >>> q.sample(2, rng=0).shape
-    (2, 3)
+    >>> fitted = Kent.fit(q.sample(100_000, rng=0))
+    >>> abs(fitted.kappa - 10) < 0.2, abs(fitted.beta - 3) < 0.1
+    (True, True)
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("axes", "kappa", "beta")
 
     axes: Array
     kappa: float
     beta: float
-    domain: Sphere
 
     def __init__(self, axes: ArrayLike, kappa: float, beta: float) -> None:
         rows = as_parameter("axes", axes)
         if rows.shape != (3, 3):
-            raise InputError(f"`axes`: expected the three axes as rows, (3, 3), got shape {rows.shape}.")
+            reason = f"expected the three axes as rows, (3, 3), got shape {rows.shape}."
+            raise InputError(reason, argument="axes")
         gap = float(np.abs(rows @ rows.T - np.eye(3)).max())
         if gap > 1e-8:
-            raise InputError(
-                f"`axes`: the rows must be orthonormal, but their scalar products are wrong by {gap:.3g}. "
-                "np.linalg.qr(axes.T)[0].T makes them so, up to signs."
-            )
-        self._set(
-            axes=rows,
-            kappa=as_nonnegative("kappa", kappa),
-            beta=as_nonnegative("beta", beta),
-            domain=Sphere(3),
-        )
+            reason = f"the rows must be orthonormal, but their scalar products are wrong by {gap:.3g}."
+            remedy = "np.linalg.qr(axes.T)[0].T makes them so, up to signs."
+            raise InputError(reason, argument="axes", remedy=remedy)
+        kappa, beta = as_nonnegative("kappa", kappa), as_nonnegative("beta", beta)
+        self._set(axes=rows, kappa=kappa, beta=beta, domain=Sphere(3))
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
@@ -82,22 +75,15 @@ class Kent(Family):
 
         Both are consistent at every concentration, whereas the approximate κ and β of the moment
         method are right only for large κ.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from goodstein.families import Kent
-        >>> fitted = Kent.fit(Kent(np.eye(3), 10.0, 3.0).sample(100_000, rng=0))
-        >>> abs(fitted.kappa - 10) < 0.2, abs(fitted.beta - 3) < 0.1
-        (True, True)
         """
         points = as_directions(x)
         if points.shape[1] != 3:
-            raise InputError(f"`x`: the Kent distribution lives in R³, got {points.shape[1]} columns.")
+            reason = f"the Kent distribution lives in R³, got {points.shape[1]} columns."
+            raise InputError(reason, argument="x")
         mean = points.mean(axis=0)
         length = float(np.linalg.norm(mean))
         if length < 1e-12:
-            raise InputError("`x`: the mean vector is zero, so there is no mean direction.")
+            raise InputError("the mean vector is zero, so there is no mean direction.", argument="x")
         first = mean / length
         across = np.linalg.svd(first[None, :])[2][1:]  # any basis of the plane at right angles
         scatter = (points @ across.T).T @ (points @ across.T) / len(points)
@@ -106,7 +92,6 @@ class Kent(Family):
         return cls(np.array([first, major, minor]), *_score_matching(points, first, major, minor))
 
     def score(self, x: ArrayLike) -> Array:
-        """κγ₁ + 2β(γ₂γ₂ᵀ − γ₃γ₃ᵀ)x, (n, 3)."""
         first, second, third = self.axes
         points = self._points(x)
         shape = np.outer(points @ second, second) - np.outer(points @ third, third)
@@ -117,26 +102,26 @@ class Kent(Family):
         along, second, third = (self._points(x) @ self.axes.T).T
         return np.asarray(self.kappa * along + self.beta * (second**2 - third**2))
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent unit vectors, (n, 3), by rejection from a Bingham distribution.
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Unit vectors by rejection from a Bingham distribution.
 
         From t ≤ (1 + t²)/2 the density is below that of the Bingham distribution with κ/2 more along γ₁,
         and what that gives is accepted with probability exp(−κ(1 − t)²/2), t = γ₁·x.
         """
-        generator = np.random.default_rng(rng)
-        n = check_count(n, "n", 0)
         first, second, third = self.axes
         envelope = 0.5 * self.kappa * np.outer(first, first)
         envelope += self.beta * (np.outer(second, second) - np.outer(third, third))
-        kept = [np.empty((0, 3))]
-        found = 0
-        while found < n:
-            x = sample_bingham(envelope, 3 * (n - found) + 16, generator)
+
+        def accepted(missing: int) -> Array:
+            x = sample_bingham(envelope, 3 * missing + 16, rng)
             level = -0.5 * self.kappa * (1.0 - x @ first) ** 2
-            x = x[np.log1p(-generator.random(len(x))) <= level]
-            kept.append(x)
-            found += len(x)
-        return np.concatenate(kept)[:n]
+            return np.asarray(x[np.log1p(-rng.random(len(x))) <= level])
+
+        return drawn_by_rejection(n, (3,), accepted)
+
+    def _brief(self) -> dict[str, Any]:
+        # The third axis follows from these two.
+        return {"mean": self.axes[0], "major": self.axes[1], "kappa": self.kappa, "beta": self.beta}
 
 
 def _score_matching(x: Array, first: Array, major: Array, minor: Array) -> tuple[float, float]:
@@ -146,10 +131,8 @@ def _score_matching(x: Array, first: Array, major: Array, minor: Array) -> tuple
     """
     along, u, v = x @ first, x @ major, x @ minor
     shape = u**2 - v**2
-    gradients = [
-        first - along[:, None] * x,
-        2.0 * (u[:, None] * major - v[:, None] * minor - shape[:, None] * x),
-    ]
+    across = 2.0 * (u[:, None] * major - v[:, None] * minor - shape[:, None] * x)
+    gradients = [first - along[:, None] * x, across]
     normal = np.array([[np.einsum("ij,ij->i", a, b).mean() for b in gradients] for a in gradients])
     right = np.array([2.0 * along.mean(), 6.0 * shape.mean()])
     if np.linalg.matrix_rank(normal, hermitian=True) == 2:
@@ -157,7 +140,7 @@ def _score_matching(x: Array, first: Array, major: Array, minor: Array) -> tuple
         if kappa >= 0 and beta >= 0:
             return float(kappa), float(beta)
     if not normal[0, 0] > 0:
-        raise InputError("`x`: all directions are equal, so that no finite kappa fits them.")
+        raise InputError("all directions are equal, so that no finite kappa fits them.", argument="x")
     # Both right-hand sides are positive by the choice of the axes. On the edge of the quadrant the
     # objective is least at one of the two single fits.
     single = [max(right[k], 0.0) / normal[k, k] if normal[k, k] > 0 else 0.0 for k in range(2)]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, as_vectors, require_positive, require_spread
-from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.types import Array, ArrayLike
 
 
 class Laplace(Family):
@@ -18,8 +17,7 @@ class Laplace(Family):
 
     .. math::
 
-        \log q(x) = -\sum_i \frac{|x_i - \mu_i|}{b_i} - \sum_i \log 2 b_i,
-        \qquad
+        \log q(x) = -\sum_i \frac{|x_i - \mu_i|}{b_i} - \sum_i \log 2 b_i, \qquad
         s_i(x) = -\frac{\operatorname{sign}(x_i - \mu_i)}{b_i}.
 
     At the kink :math:`x_i = \mu_i` the density has no derivative; the score there is set
@@ -45,9 +43,9 @@ class Laplace(Family):
     Laplace(loc=[0, 0], scale=[2, 2])
     >>> q.score([[3, 0]])
     array([[-0.5,  0. ]])
+    >>> Laplace.fit([0, 1, 5])
+    Laplace(loc=[1], scale=[1.66667])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("loc", "scale")
 
     loc: Array
     scale: Array
@@ -59,28 +57,18 @@ class Laplace(Family):
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
-        """Maximum likelihood: per column the median and the mean absolute deviation from it.
-
-        Examples
-        --------
-        >>> from goodstein.families import Laplace
-        >>> Laplace.fit([0, 1, 5])
-        Laplace(loc=[1], scale=[1.66667])
-        """
+        """Maximum likelihood: per column the median and the mean absolute deviation from it."""
         x = as_sample(x)
         require_spread(x)
         loc = np.median(x, axis=0)
         return cls(loc, np.abs(x - loc).mean(axis=0))
 
     def score(self, x: ArrayLike) -> Array:
-        """-sign(x - μ) / b, zero at the kink, (n, d)."""
         return np.sign(self.loc - self._points(x)) / self.scale
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log density, normalised, (n,)."""
         terms = np.abs(self._points(x) - self.loc) / self.scale + np.log(2 * self.scale)
         return np.asarray(-terms.sum(axis=1))
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent points, (n, d)."""
-        return np.random.default_rng(rng).laplace(self.loc, self.scale, (check_count(n, "n", 0), self.dim))
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.laplace(self.loc, self.scale, (n, self.dim))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from goodstein.domains import Simplex
 from goodstein.families.base import Family
 from goodstein.families.checks import as_compositions
 from goodstein.families.normal import Normal, mean_and_covariance
-from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.types import Array, ArrayLike
 
 
 class LogisticNormal(Family):
@@ -23,8 +22,7 @@ class LogisticNormal(Family):
 
     .. math::
 
-        \log q(x) = \log N(y; \mu, \Sigma) - \sum_i \log x_i - \tfrac12 \log d,
-        \qquad
+        \log q(x) = \log N(y; \mu, \Sigma) - \sum_i \log x_i - \tfrac12 \log d, \qquad
         x_i s_i(x) = -\bigl[V^\top \Sigma^{-1} (y - \mu)\bigr]_i - 1.
 
     The density is with respect to Lebesgue measure of the first d - 1 parts, as for
@@ -55,9 +53,9 @@ class LogisticNormal(Family):
     Simplex(3)
     >>> q.weighted_score([[1 / 3, 1 / 3, 1 / 3]]).round(12)
     array([[-1., -1., -1.]])
+    >>> LogisticNormal.fit(LogisticNormal([1, -1], 0.5).sample(100_000, rng=0)).mean.round(1)
+    array([ 1., -1.])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("mean", "cov")
 
     mean: Array
     cov: Array
@@ -70,20 +68,7 @@ class LogisticNormal(Family):
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
-        """Maximum likelihood: mean and covariance (divisor n) of the log-ratio coordinates.
-
-        Parameters
-        ----------
-        x
-            Compositions with positive parts, (n, d).
-
-        Examples
-        --------
-        >>> from goodstein.families import LogisticNormal
-        >>> x = LogisticNormal([1, -1], 0.5).sample(100_000, rng=0)
-        >>> LogisticNormal.fit(x).mean.round(1)
-        array([ 1., -1.])
-        """
+        """Maximum likelihood from positive parts: mean and covariance (divisor n) of the log-ratios."""
         x = as_compositions(x)
         return cls(*mean_and_covariance(Simplex(x.shape[1]).to_logratio(x), "the log-ratios of `x`"))
 
@@ -101,11 +86,12 @@ class LogisticNormal(Family):
         inside = self.domain.contains(x) & (x > 0).all(axis=1)
         value = np.full(len(x), -np.inf)
         x = x[inside]
-        value[inside] = (
-            self._normal.logpdf(self.domain.to_logratio(x)) - np.log(x).sum(axis=1) - 0.5 * math.log(self.dim)
-        )
+        volume = np.log(x).sum(axis=1)
+        value[inside] = self._normal.logpdf(self.domain.to_logratio(x)) - volume - 0.5 * math.log(self.dim)
         return value
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent points, (n, d)."""
-        return self.domain.from_logratio(self._normal.sample(check_count(n, "n", 0), rng))
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        return self.domain.from_logratio(self._normal.sample(n, rng))
+
+    def _brief(self) -> dict[str, Any]:
+        return super()._brief() | {"variances": self.cov.diagonal()}

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.families.checks import as_positive
-from goodstein.families.durations import (
-    HALF_LINE,
-    Lifetimes,
-    divided,
-    durations_and_events,
-    maximise,
-    require_shape,
-    times_log,
-)
-from goodstein.types import Array
+from goodstein.families.durations import Lifetimes, divided, maximise, times_log
+from goodstein.types import Array, BoolArray
 
 
 class LogLogistic(Lifetimes):
@@ -31,7 +22,8 @@ class LogLogistic(Lifetimes):
         \frac{λ'(t)}{λ(t)} = \frac{1}{t}\Bigl(k - 1 - \frac{k u}{1 + u}\Bigr).
 
     The tail is heavy: the mean exists for k > 1 only. The hazard is infinite at zero for k < 1,
-    1/σ for k = 1, and zero for k > 1, where it rises and falls again.
+    1/σ for k = 1, and zero for k > 1, where it rises and falls again. The fit takes quasi-Newton steps; the
+    likelihood is concave in (k log σ, k) (Burridge 1981), so the maximum found is the only one.
 
     Parameters
     ----------
@@ -52,35 +44,18 @@ class LogLogistic(Lifetimes):
     LogLogistic(scale=2, shape=3)
     >>> q.survival([2.0]), q.hazard([2.0])
     (array([0.5]), array([0.75]))
+    >>> LogLogistic.fit(LogLogistic(3.0, 1.5).sample(100_000, rng=1)).shape
+    1.50
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("scale", "shape")
 
     scale: float
     shape: float
 
     def __init__(self, scale: float = 1.0, shape: float = 1.0) -> None:
-        self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape), domain=HALF_LINE)
+        self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape))
 
-    @classmethod
-    def fit(cls, data: Any) -> Self:
-        """Maximum likelihood, by quasi-Newton steps.
-
-        The likelihood is concave in (k log σ, k) (Burridge 1981), so the maximum found is the only one.
-
-        Parameters
-        ----------
-        data
-            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
-
-        Examples
-        --------
-        >>> from goodstein.families import LogLogistic
-        >>> LogLogistic.fit(LogLogistic(3.0, 1.5).sample(100_000, rng=1)).shape
-        1.50
-        """
-        t, event = durations_and_events(data, "LogLogistic")
-        require_shape(t, event, "LogLogistic")
+    @staticmethod
+    def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:
         logs = np.log(t)
         center, spread = float(logs.mean()), float(logs.std())
         y = (logs - center) / spread
@@ -95,11 +70,7 @@ class LogLogistic(Lifetimes):
             return value, np.array([-slope.sum() * shape, slope @ w + 1])
 
         location, log_shape = maximise(objective, [0.0, 0.5], "LogLogistic")
-        return cls(math.exp(center + spread * location), math.exp(log_shape) / spread)._remember(data)
-
-    def _log_power(self, t: Array) -> Array:
-        """log u."""
-        return np.asarray(self.shape * np.log(t / self.scale))
+        return math.exp(center + spread * location), math.exp(log_shape) / spread
 
     def _log_hazard(self, t: Array) -> Array:
         logs = np.log(t / self.scale)
@@ -111,7 +82,7 @@ class LogLogistic(Lifetimes):
         return divided(self.shape - 1, t) - np.exp(self._log_hazard(t))
 
     def _cumulative_hazard(self, t: Array) -> Array:
-        return np.logaddexp(0, self._log_power(t))
+        return np.logaddexp(0, self.shape * np.log(t / self.scale))
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         # The odds of a uniform variate, without ever rounding it to one.

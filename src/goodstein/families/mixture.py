@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
-from goodstein.families.base import Family
+from goodstein.families.base import Family, latent_model
 from goodstein.families.checks import as_parameter, as_sample, as_vector, require_positive, require_spread
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
+from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
-
-if TYPE_CHECKING:
-    from goodstein.models.latent import LatentModel
 
 
 class GaussianMixture(Family):
@@ -24,10 +23,8 @@ class GaussianMixture(Family):
 
     .. math::
 
-        \log q(x) = \log \sum_j w_j N(x; \mu_j, \Sigma_j),
-        \qquad
-        s(x) = -\sum_j r_j(x)\, \Sigma_j^{-1} (x - \mu_j),
-        \qquad
+        \log q(x) = \log \sum_j w_j N(x; \mu_j, \Sigma_j), \qquad
+        s(x) = -\sum_j r_j(x)\, \Sigma_j^{-1} (x - \mu_j), \qquad
         r_j(x) = \frac{w_j N(x; \mu_j, \Sigma_j)}{q(x)}.
 
     The score hardly feels the weights of components that lie far apart, so a Stein test has
@@ -61,8 +58,6 @@ class GaussianMixture(Family):
            [-1.036]])
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("weights", "means", "covs")
-
     weights: Array
     means: Array
     covs: Array
@@ -72,72 +67,55 @@ class GaussianMixture(Family):
         weights = as_vector("weights", weights)
         require_positive("weights", weights)
         if abs(weights.sum() - 1) > 1e-8:
-            raise InputError(
-                f"`weights`: must sum to 1, but the sum is {weights.sum():.10g}. "
-                "Divide them by their sum if that is what you mean."
-            )
+            reason = f"must sum to 1, but the sum is {weights.sum():.10g}."
+            remedy = "Divide them by their sum if that is what you mean."
+            raise InputError(reason, argument="weights", remedy=remedy)
         means = as_parameter("means", means)
         if means.ndim == 1:
             means = means[:, None]
         k = len(weights)
         if means.ndim != 2 or len(means) != k:
-            raise InputError(f"`means`: expected shape ({k}, d) for {k} weights, got {means.shape}.")
+            reason = f"expected shape ({k}, d) for {k} weights, got {means.shape}."
+            raise InputError(reason, argument="means")
         scatters = _scatters(covs, *means.shape)
-        self._set(
-            weights=weights,
-            means=means,
-            covs=np.stack([scatter.matrix for scatter in scatters]),
-            _scatters=scatters,
-            domain=Euclidean(means.shape[1]),
-        )
+        matrices = np.stack([scatter.matrix for scatter in scatters])
+        self._set(weights=weights, means=means, covs=matrices, _scatters=scatters)
+        self._set(domain=Euclidean(means.shape[1]))
 
     @classmethod
     def fit(cls, x: ArrayLike, n_components: int, rng: RNG = None) -> Self:
-        """Fit by EM with k-means starts, through scikit-learn.
+        """Fit by EM with k-means starts, through scikit-learn; ``rng`` is for the starts.
 
         The best of five starts is kept. One millionth of each column's variance is added to
         the covariances, which keeps a component from collapsing onto a point.
-
-        Parameters
-        ----------
-        x
-            Observations, (n, d).
-        n_components
-            Number of components k.
-        rng
-            Seed or generator for the starts.
         """
         x = as_sample(x)
         k = check_count(n_components, "n_components")
         if len(x) < k:
-            raise InputError(f"`n_components`: {k} components need at least as many rows, `x` has {len(x)}.")
+            reason = f"{k} components need at least as many rows, `x` has {len(x)}."
+            raise InputError(reason, argument="n_components")
         require_spread(x)
         try:
             from sklearn.mixture import GaussianMixture as Estimator
         except ImportError:
-            raise ImportError(
-                "GaussianMixture.fit needs scikit-learn. Install it: pip install scikit-learn."
-            ) from None
+            needs = "GaussianMixture.fit needs scikit-learn. Install it: pip install scikit-learn."
+            raise ImportError(needs) from None
         # Standardised first, because scikit-learn's regularisation is absolute.
         center, scale = x.mean(axis=0), x.std(axis=0)
         seed = int(np.random.default_rng(rng).integers(2**31))
         estimator = Estimator(k, n_init=5, max_iter=2000, tol=1e-6, random_state=seed)
         estimator.fit((x - center) / scale)
         if not estimator.converged_:
-            raise InputError(
-                f"`x`: EM for {k} components did not converge within 2000 steps. Ask for fewer components."
-            )
+            reason = f"EM for {k} components did not converge within 2000 steps."
+            raise InputError(reason, argument="x", remedy="Ask for fewer components.")
+        covariances = estimator.covariances_ * scale[:, None] * scale
         return cls(
-            estimator.weights_ / estimator.weights_.sum(),
-            center + scale * estimator.means_,
-            estimator.covariances_ * scale[:, None] * scale,
+            estimator.weights_ / estimator.weights_.sum(), center + scale * estimator.means_, covariances
         )
 
     def score(self, x: ArrayLike) -> Array:
-        """-Σ_j r_j(x) Σ_j⁻¹(x - μ_j), (n, d)."""
         x = self._points(x)
-        joint = self._log_joint(x)
-        responsibilities = np.exp(joint - _log_sum_exp(joint)[:, None])
+        responsibilities = self._responsibilities(x)
         score = np.zeros_like(x)
         # One component after the other: the memory is n (k + d), not n k d.
         for responsibility, mean, scatter in zip(responsibilities.T, self.means, self._scatters, strict=True):
@@ -145,15 +123,12 @@ class GaussianMixture(Family):
         return np.asarray(score)
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log density, normalised, (n,)."""
         return _log_sum_exp(self._log_joint(self._points(x)))
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent points, (n, d)."""
-        rng = np.random.default_rng(rng)
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
         # Here they may sum to one within 1e-8 only; numpy wants it to rounding.
         weights = self.weights / self.weights.sum()
-        label = rng.choice(len(weights), size=check_count(n, "n", 0), p=weights)
+        label = rng.choice(len(weights), size=n, p=weights)
         points = rng.standard_normal((n, self.dim))
         for j, scatter in enumerate(self._scatters):
             points[label == j] = self.means[j] + points[label == j] @ scatter.factor.T
@@ -161,17 +136,24 @@ class GaussianMixture(Family):
 
     def latent(self) -> LatentModel:
         """The same distribution as a model with a latent variable, the label of the component."""
-        from goodstein.families.labels import Labels
-        from goodstein.models.latent import LatentModel
+        return latent_model(self, "labels")
 
-        labels = Labels(self)
-        return LatentModel(
-            labels.conditional_score,
-            labels.posterior_sample,
-            self.domain,
-            sample=self.sample,
-            name=f"{self!r} with labels",
-        )
+    def conditional_score(self, x: Array, z: npt.NDArray[np.intp]) -> Array:
+        """Σ_z⁻¹(μ_z − x), (n, d), for labels (n,)."""
+        score = np.empty_like(x)
+        for j, (mean, scatter) in enumerate(zip(self.means, self._scatters, strict=True)):
+            score[z == j] = (mean - x[z == j]) @ scatter.precision
+        return score
+
+    def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+        """Labels by the responsibilities of the components, (n, draws)."""
+        edges = np.cumsum(self._responsibilities(x)[:, :-1], axis=1)
+        return np.asarray((rng.random((len(x), draws, 1)) >= edges[:, None]).sum(axis=2))
+
+    def _responsibilities(self, x: Array) -> Array:
+        """r_j(x), (n, k)."""
+        joint = self._log_joint(x)
+        return np.asarray(np.exp(joint - _log_sum_exp(joint)[:, None]))
 
     def _log_joint(self, x: Array) -> Array:
         """log w_j N(x; μ_j, Σ_j), (n, k)."""
@@ -193,7 +175,5 @@ def _scatters(covs: ArrayLike, k: int, d: int) -> tuple[Scatter, ...]:
         return (Scatter("`covs`", array),) * k
     if array.shape == (k, d, d):
         return tuple(Scatter(f"`covs[{j}]`", matrix) for j, matrix in enumerate(array))
-    raise InputError(
-        f"`covs`: expected shape ({k}, {d}, {d}), or ({d}, {d}) shared, or ({k},) variances, or a number, "
-        f"got {array.shape}."
-    )
+    expected = f"({k}, {d}, {d}), or ({d}, {d}) shared, or ({k},) variances, or a number"
+    raise InputError(f"expected shape {expected}, got {array.shape}.", argument="covs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, require_spread
 from goodstein.families.scatter import Scatter, location_and_scatter
-from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.types import Array, ArrayLike
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -22,18 +21,15 @@ class Normal(Family):
 
     .. math::
 
-        \log q(x) = -\tfrac12 (x-\mu)^\top \Sigma^{-1} (x-\mu)
-                    - \tfrac12 \log\det\Sigma - \tfrac d2 \log 2\pi,
-        \qquad
-        s(x) = -\Sigma^{-1}(x-\mu).
+        \log q(x) = -\tfrac12 (x-\mu)^\top \Sigma^{-1} (x-\mu) - \tfrac12 \log\det\Sigma
+        - \tfrac d2 \log 2\pi, \qquad s(x) = -\Sigma^{-1}(x-\mu).
 
     Parameters
     ----------
     mean
         Mean, (d,); a number stands for all coordinates.
     cov
-        Covariance, (d, d) symmetric and positive definite; a number stands for that
-        multiple of the identity.
+        Covariance, (d, d) symmetric and positive definite; a number stands for that multiple of the identity.
 
     References
     ----------
@@ -47,11 +43,9 @@ class Normal(Family):
     Normal(mean=[0, 1], cov=[[2, 1], [1, 2]])
     >>> q.score([[3, 1]])
     array([[-2.,  1.]])
-    >>> Normal()
-    Normal(mean=[0], cov=[[1]])
+    >>> Normal.fit([[0, 0], [2, 0], [0, 4], [2, 4]])
+    Normal(mean=[1, 2], cov=[[1, 0], [0, 4]])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("mean", "cov")
 
     mean: Array
     cov: Array
@@ -63,28 +57,20 @@ class Normal(Family):
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
-        """Maximum likelihood: the mean and the covariance with divisor n.
-
-        Examples
-        --------
-        >>> from goodstein.families import Normal
-        >>> Normal.fit([[0, 0], [2, 0], [0, 4], [2, 4]])
-        Normal(mean=[1, 2], cov=[[1, 0], [0, 4]])
-        """
+        """Maximum likelihood: the mean and the covariance with divisor n."""
         return cls(*mean_and_covariance(as_sample(x)))
 
     def score(self, x: ArrayLike) -> Array:
-        """-Σ⁻¹(x - μ), (n, d)."""
         return (self.mean - self._points(x)) @ self._scatter.precision
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log density, normalised, (n,)."""
         return log_normal(self._points(x) - self.mean, self._scatter)
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent points, (n, d)."""
-        noise = np.random.default_rng(rng).standard_normal((check_count(n, "n", 0), self.dim))
-        return self.mean + noise @ self._scatter.factor.T
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        return self.mean + rng.standard_normal((n, self.dim)) @ self._scatter.factor.T
+
+    def _brief(self) -> dict[str, Any]:
+        return super()._brief() | {"variances": self.cov.diagonal()}
 
 
 def log_normal(difference: Array, scatter: Scatter) -> Array:
@@ -99,8 +85,7 @@ def mean_and_covariance(x: Array, name: str = "`x`") -> tuple[Array, Array]:
     mean = x.mean(axis=0)
     centered = x - mean
     cov = centered.T @ centered / len(x)
-    remedy = (
-        f"There are {len(x)} rows and {len(mean)} columns: drop columns that follow from others, or add rows."
-    )
+    size = f"{len(x)} rows and {len(mean)} columns"
+    remedy = f"There are {size}: drop columns that follow from others, or add rows."
     Scatter(f"the covariance of {name}", cov, remedy)
     return mean, cov

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import InputError, ScoreError
 from goodstein.families.checks import as_vector, require_positive
-from goodstein.families.durations import HALF_LINE, Lifetimes, durations_and_events
+from goodstein.families.durations import Lifetimes, durations_and_events
 from goodstein.types import Array, ArrayLike
 
 
@@ -45,9 +45,11 @@ class PiecewiseExponential(Lifetimes):
     PiecewiseExponential(breakpoints=[1, 3], hazards=[0.5, 0.1, 1])
     >>> q.cumulative_hazard([1.0, 2.0, 4.0])
     array([0.5, 0.6, 1.7])
+    >>> PiecewiseExponential.fit([0.5, 1.0, 2.0, 3.0], breakpoints=[1.0])
+    PiecewiseExponential(breakpoints=[1], hazards=[0.571429, 0.666667])
+    >>> PiecewiseExponential.fitter([1.0])([0.5, 1.0, 2.0, 3.0]).hazards.round(3)
+    array([0.571, 0.667])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("breakpoints", "hazards")
 
     breakpoints: Array
     hazards: Array
@@ -58,58 +60,39 @@ class PiecewiseExponential(Lifetimes):
         ends = _as_breakpoints(breakpoints)
         values = as_vector("hazards", hazards)
         if len(values) != len(ends) + 1:
-            raise InputError(
-                f"`hazards`: {len(ends)} breakpoints make {len(ends) + 1} pieces, got {len(values)} hazards."
-            )
+            reason = f"{len(ends)} breakpoints make {len(ends) + 1} pieces, got {len(values)} hazards."
+            raise InputError(reason, argument="hazards")
         if (values < 0).any():
-            raise InputError(f"`hazards`: must not be negative, but {values.min():g} is one of them.")
+            raise InputError(
+                f"must not be negative, but {values.min():g} is one of them.", argument="hazards"
+            )
         if values[-1] == 0:
-            raise InputError("`hazards`: the last one is 0, so that some lives would never end.")
+            raise InputError("the last one is 0, so that some lives would never end.", argument="hazards")
         starts = np.concatenate([[0.0], ends])
         reached = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(starts))])
-        self._set(breakpoints=ends, hazards=values, _starts=starts, _reached=reached, domain=HALF_LINE)
+        self._set(breakpoints=ends, hazards=values, _starts=starts, _reached=reached)
 
     @classmethod
-    def fit(cls, data: Any, breakpoints: ArrayLike) -> Self:
+    def fit(cls, data: Any, breakpoints: ArrayLike) -> Self:  # type: ignore[override]
         """Maximum likelihood for given breakpoints: events in each piece over the time spent in it.
 
-        Parameters
-        ----------
-        data
-            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
-        breakpoints
-            Chosen beforehand, not by looking at the data.
-
-        Examples
-        --------
-        >>> from goodstein.families import PiecewiseExponential
-        >>> PiecewiseExponential.fit([0.5, 1.0, 2.0, 3.0], breakpoints=[1.0])
-        PiecewiseExponential(breakpoints=[1], hazards=[0.571429, 0.666667])
+        Breakpoints are chosen beforehand, not by looking at the data.
         """
         ends = _as_breakpoints(breakpoints)
-        t, event = durations_and_events(data, "PiecewiseExponential")
+        censored, t, event = durations_and_events(data, cls)
         starts = np.concatenate([[0.0], ends])
         lengths = np.diff(np.append(starts, np.inf))
         exposure = np.clip(t[:, None] - starts, 0.0, lengths).sum(axis=0)
         events = np.bincount(_piece(ends, t[event]), minlength=len(starts))
         if events[-1] == 0:
             last = f"after the last breakpoint, {ends[-1]:g}," if len(ends) else "at all"
-            raise InputError(
-                f"`data`: there are no events {last} so the last hazard would be 0. "
-                "Choose earlier breakpoints."
-            )
-        return cls(ends, events / exposure)._remember(data)
+            reason = f"there are no events {last} so the last hazard would be 0."
+            raise InputError(reason, argument="data", remedy="Choose earlier breakpoints.")
+        return cls(ends, events / exposure)._remember(censored)
 
     @classmethod
     def fitter(cls, breakpoints: ArrayLike) -> PiecewiseFit:
-        """The fit with given breakpoints as a function of data, for :class:`goodstein.ParametricBootstrap`.
-
-        Examples
-        --------
-        >>> from goodstein.families import PiecewiseExponential
-        >>> PiecewiseExponential.fitter([1.0])([0.5, 1.0, 2.0, 3.0]).hazards.round(3)
-        array([0.571, 0.667])
-        """
+        """The fit with given breakpoints as a function of data, for a :class:`ParametricBootstrap`."""
         return PiecewiseFit(tuple(_as_breakpoints(breakpoints).tolist()))
 
     def score(self, x: ArrayLike) -> Array:
@@ -136,11 +119,10 @@ class PiecewiseExponential(Lifetimes):
 
     def _require_smooth(self, what: str) -> None:
         if (self.hazards != self.hazards[0]).any():
-            raise ScoreError(
-                f"The density of {self!r} jumps at its breakpoints, so Stein's identity fails for operators "
-                f"that use its {what}. Use Martingale(), which does not: "
-                "ksd_test(Censored(durations, events), model, operator=Martingale())."
-            )
+            why = f"so Stein's identity fails for operators that use its {what}"
+            how = "ksd_test(Censored(durations, events), model, operator=Martingale())"
+            remedy = f"Use Martingale(), which does not: {how}."
+            raise ScoreError(f"The density of {self!r} jumps at its breakpoints, {why}.", remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -150,7 +132,6 @@ class PiecewiseFit:
     breakpoints: tuple[float, ...]
 
     def __call__(self, data: Any) -> PiecewiseExponential:
-        """The model that is fitted to these data."""
         return PiecewiseExponential.fit(data, self.breakpoints)
 
     def __repr__(self) -> str:
@@ -168,5 +149,5 @@ def _as_breakpoints(value: ArrayLike) -> Array:
     ends = as_vector("breakpoints", value)
     require_positive("breakpoints", ends)
     if (np.diff(ends) <= 0).any():
-        raise InputError(f"`breakpoints`: must increase, got {ends.tolist()}.")
+        raise InputError(f"must increase, got {ends.tolist()}.", argument="breakpoints")
     return ends

@@ -12,7 +12,7 @@ from goodstein.errors import InputError, SamplingError
 from goodstein.families.checks import as_domain, as_points, as_positive
 from goodstein.frozen import Frozen
 from goodstein.patterns.data import as_patterns
-from goodstein.patterns.quadrature import quadrature
+from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
 
@@ -55,11 +55,16 @@ class PoissonProcess(Frozen):
     50.0
     >>> [pattern.shape for pattern in model.sample(3, rng=1)]
     [(50, 2), (41, 2), (58, 2)]
+    >>> PoissonProcess.fit([[[0.5, 0.5], [0.1, 0.2], [0.3, 0.9]], [[0.7, 0.8]]], Box([0, 0], [1, 1]))
+    PoissonProcess(2, Box([0, 1]^2))
     """
 
     intensity: float | Callable[[Array], Any]
     domain: Domain
     bound: float | None
+    mass: float
+    """∫ λ over the window: the expected number of points."""
+    _highest: float
 
     def __init__(
         self, intensity: float | Callable[[Array], Any], domain: Domain, bound: float | None = None
@@ -75,22 +80,9 @@ class PoissonProcess(Frozen):
         if limit is not None and self._highest > limit:
             raise InputError(f"`bound` is {limit:g}, but the intensity reaches {self._highest:g}.")
 
-    mass: float
-    """∫ λ over the window: the expected number of points."""
-    _highest: float
-
     @classmethod
     def fit(cls, patterns: Sequence[ArrayLike], domain: Domain) -> Self:
-        """Maximum likelihood for a constant intensity: points per area.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from goodstein.domains import Box
-        >>> from goodstein.families import PoissonProcess
-        >>> PoissonProcess.fit([np.full((3, 2), 0.5), np.full((1, 2), 0.5)], Box([0, 0], [1, 1]))
-        PoissonProcess(2, Box([0, 1]^2))
-        """
+        """Maximum likelihood for a constant intensity: points per area."""
         found = as_patterns(patterns, domain)
         area = float(quadrature(domain, 2)[1].sum())
         return cls(float(found.counts.mean()) / area, domain)
@@ -113,10 +105,9 @@ class PoissonProcess(Frozen):
         points = self.domain.sample_uniform(int(counts.sum()), generator)
         values = self._values(points)
         if len(values) and values.max() > limit:
-            raise SamplingError(
-                f"The intensity reaches {values.max():g}, more than the bound {limit:g} that was taken for "
-                "drawing. Pass PoissonProcess(..., bound=...)."
-            )
+            reason = f"The intensity reaches {values.max():g}, more than the bound {limit:g}"
+            remedy = "Pass PoissonProcess(..., bound=...)."
+            raise SamplingError(f"{reason} that was taken for drawing.", remedy=remedy)
         keep = generator.uniform(size=len(points)) * limit < values
         owner = np.repeat(np.arange(count), counts)[keep]
         return np.split(points[keep], np.searchsorted(owner, np.arange(1, count))) if count else []
@@ -127,19 +118,14 @@ class PoissonProcess(Frozen):
             return np.full(len(u), self.intensity)
         values = np.asarray(self.intensity(u), dtype=np.float64)
         if values.shape != (len(u),):
-            raise InputError(
-                f"`intensity` returned shape {values.shape} for {len(u)} points; it must return ({len(u)},)."
-            )
+            reason = f"returned shape {values.shape} for {len(u)} points; it must return ({len(u)},)."
+            raise InputError(reason, argument="intensity", predicate=True)
         wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
         if wrong.size:
             where = np.array2string(u[wrong[0]], precision=6)
-            raise InputError(
-                f"`intensity` is {values[wrong[0]]:g} at the point {where}; it must be finite and at least 0."
-            )
+            reason = f"is {values[wrong[0]]:g} at the point {where}; it must be finite and at least 0."
+            raise InputError(reason, argument="intensity", predicate=True)
         return values
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return self.intensity, self.domain, self.bound
 
     def __repr__(self) -> str:
         if callable(self.intensity):

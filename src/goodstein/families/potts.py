@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
+from goodstein.families import discrete
 from goodstein.families.checks import as_parameter
-from goodstein.families.discrete import (
-    FIT_STATES,
-    LatticeFamily,
-    as_couplings,
-    as_penalty,
-    as_states,
-    maximum_likelihood,
-)
+from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
 
@@ -52,28 +46,20 @@ class Potts(LatticeFamily):
     1.0
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("levels", "couplings", "field")
-
     levels: Any
     couplings: Array
     field: Array
 
     def __init__(self, levels: ArrayLike, couplings: ArrayLike, field: ArrayLike = 0.0) -> None:
-        matrix = as_couplings("couplings", couplings)
+        matrix = discrete.as_couplings("couplings", couplings)
         lattice = Lattice(levels, len(matrix))
         shape = (lattice.dim, len(lattice.levels))
         values = as_parameter("field", field)
         if values.shape not in ((), shape[1:], shape):
-            raise InputError(
-                f"`field`: expected a number, {shape[1]} of them, one for each level, or shape {shape}, got "
-                f"shape {values.shape}."
-            )
-        self._set(
-            levels=lattice._arguments()[0],
-            couplings=matrix,
-            field=np.broadcast_to(values, shape).copy(),
-            domain=lattice,
-        )
+            expected = f"a number, {shape[1]} of them, one for each level, or shape {shape}"
+            raise InputError(f"expected {expected}, got shape {values.shape}.", argument="field")
+        self._set(levels=lattice._arguments()[0], couplings=matrix, domain=lattice)
+        self._set(field=np.broadcast_to(values, shape).copy())
 
     @classmethod
     def fit(cls, x: ArrayLike, levels: ArrayLike, *, penalty: float = 0.0) -> Self:
@@ -81,22 +67,19 @@ class Potts(LatticeFamily):
 
         ``penalty`` is that of :meth:`Ising.fit`.
         """
-        lattice, codes = as_states(x, levels)
-        if lattice.size > FIT_STATES:
-            raise InputError(
-                f"`x`: the likelihood on {lattice!r} needs {lattice.size:.3g} states; at most {FIT_STATES} "
-                "are summed over. Fit fewer coordinates at a time."
-            )
+        lattice, codes = discrete.as_states(x, levels)
+        if lattice.size > discrete.FIT_STATES:
+            states = f"{lattice.size:.3g} states; at most {discrete.FIT_STATES} are summed over"
+            reason = f"the likelihood on {lattice!r} needs {states}."
+            raise InputError(reason, argument="x", remedy="Fit fewer coordinates at a time.")
         d, count = lattice.dim, len(lattice.levels)
         statistics = _statistics(lattice.encode(lattice.states()), count)
         observed = _statistics(codes, count).mean(axis=0)
-        beta = maximum_likelihood(statistics, observed, as_penalty(penalty))
+        beta = discrete.maximum_likelihood(statistics, observed, discrete.as_penalty(penalty))
         free = d * (count - 1)
         field = np.zeros((d, count))
         field[:, 1:] = beta[:free].reshape(d, count - 1)
-        couplings = np.zeros((d, d))
-        couplings[np.triu_indices(d, 1)] = beta[free:]
-        return cls(levels, couplings + couplings.T, field)
+        return cls(levels, discrete.symmetric(beta[free:], d), field)
 
     def _log_weight(self, codes: Codes) -> Array:
         value = self.field[np.arange(self.dim), codes].sum(axis=1)

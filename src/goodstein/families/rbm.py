@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families.checks import as_parameter, as_vector
+from goodstein.families.checks import as_entries, as_parameter
 from goodstein.families.discrete import EXACT_STATES, SWEEPS, LatticeFamily
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
@@ -46,8 +45,6 @@ class BernoulliRBM(LatticeFamily):
     array([[-2.0652, -0.1276]])
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("weights", "visible_bias", "hidden_bias")
-
     weights: Array
     visible_bias: Array
     hidden_bias: Array
@@ -57,16 +54,12 @@ class BernoulliRBM(LatticeFamily):
     ) -> None:
         matrix = as_parameter("weights", weights)
         if matrix.ndim != 2:
-            raise InputError(
-                f"`weights`: expected shape (m, d), one row for each hidden unit, got {matrix.shape}."
-            )
+            reason = f"expected shape (m, d), one row for each hidden unit, got {matrix.shape}."
+            raise InputError(reason, argument="weights")
         m, d = matrix.shape
-        self._set(
-            weights=matrix,
-            visible_bias=_bias("visible_bias", visible_bias, d),
-            hidden_bias=_bias("hidden_bias", hidden_bias, m),
-            domain=Lattice(2, d),
-        )
+        visible = as_entries("visible_bias", visible_bias, d, "unit")
+        hidden = as_entries("hidden_bias", hidden_bias, m, "unit")
+        self._set(weights=matrix, visible_bias=visible, hidden_bias=hidden, domain=Lattice(2, d))
 
     def sample(self, n: int, rng: RNG = None, *, sweeps: int = SWEEPS) -> Array:
         """Draw ``n`` independent states, (n, d).
@@ -110,13 +103,6 @@ class BernoulliRBM(LatticeFamily):
             after = np.logaddexp(0.0, active + step[:, i, None] * self.weights[:, i])
             result[:, i] += after.sum(axis=1) - before
         return result
-
-
-def _bias(name: str, value: ArrayLike, length: int) -> Array:
-    bias = as_vector(name, value)
-    if len(bias) not in (1, length):
-        raise InputError(f"`{name}`: expected one number or {length}, one for each unit, got {len(bias)}.")
-    return np.broadcast_to(bias, length).copy()
 
 
 def _bernoulli(logit: Array, rng: np.random.Generator) -> Array:

@@ -14,16 +14,7 @@ REMEDY = "Remove coordinates that are linear combinations of others, or add a sm
 class Scatter:
     """A symmetric positive definite matrix Σ = L Lᵀ with what densities need of it.
 
-    Attributes
-    ----------
-    matrix
-        Σ, (d, d).
-    precision
-        Σ⁻¹, (d, d).
-    factor
-        L, the lower Cholesky factor, (d, d).
-    logdet
-        log det Σ.
+    That is ``matrix`` Σ, ``precision`` Σ⁻¹, ``factor`` L, the lower Cholesky one, and ``logdet`` log det Σ.
     """
 
     __slots__ = ("_whitener", "factor", "logdet", "matrix", "precision")
@@ -34,13 +25,13 @@ class Scatter:
         d = len(matrix)
         variances = np.diagonal(matrix)
         if not (variances > 0).all():
-            raise InputError(_not_definite(name, matrix, remedy))
+            raise _not_definite(name, matrix, remedy)
         # Judged and factored as a correlation matrix: units of measurement, however far
         # apart, make no matrix singular.
         scale = np.sqrt(variances)
         correlation = matrix / scale[:, None] / scale
         if np.linalg.eigvalsh(correlation)[0] <= 4 * d * np.finfo(float).eps:
-            raise InputError(_not_definite(name, matrix, remedy))
+            raise _not_definite(name, matrix, remedy)
         factor = np.linalg.cholesky(correlation)
         self.matrix: Array = matrix
         self.factor: Array = scale[:, None] * factor
@@ -62,13 +53,13 @@ def location_and_scatter(
     array = as_parameter(name, matrix)
     if array.ndim == 1 or array.ndim > 2 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
         hint = " For a diagonal matrix pass np.diag of it." if array.ndim == 1 else ""
-        raise InputError(f"`{name}`: expected a number or a square matrix, got shape {array.shape}.{hint}")
+        reason = f"expected a number or a square matrix, got shape {array.shape}.{hint}"
+        raise InputError(reason, argument=name)
     d = max(len(center), len(array) if array.ndim else 1)
     if len(center) not in (1, d) or (array.ndim and len(array) != d):
-        raise InputError(
-            f"`{location}` has {len(center)} coordinates but `{name}` has shape {array.shape}. "
-            f"Give `{name}` as a number or with shape ({len(center)}, {len(center)})."
-        )
+        sizes = f"`{location}` has {len(center)} coordinates but `{name}` has shape {array.shape}."
+        remedy = f"Give `{name}` as a number or with shape ({len(center)}, {len(center)})."
+        raise InputError(sizes, remedy=remedy)
     if array.ndim == 0:
         array = float(array) * np.eye(d)
     return np.broadcast_to(center, d).copy(), Scatter(f"`{name}`", array)
@@ -79,15 +70,14 @@ def _require_symmetric(name: str, matrix: Array) -> None:
     scale = np.abs(matrix).max()
     if gap.max() > 1e-8 * scale:
         i, j = sorted(np.unravel_index(gap.argmax(), gap.shape))
-        raise InputError(
-            f"{name} is not symmetric: entry [{i}, {j}] is {matrix[i, j]:g}, but [{j}, {i}] is "
-            f"{matrix[j, i]:g}. Correct it, or pass (a + a.T) / 2 if the mean of both is meant."
-        )
+        entries = f"entry [{i}, {j}] is {matrix[i, j]:g}, but [{j}, {i}] is {matrix[j, i]:g}"
+        remedy = "Correct it, or pass (a + a.T) / 2 if the mean of both is meant."
+        raise InputError(f"{name} is not symmetric: {entries}.", remedy=remedy)
 
 
-def _not_definite(name: str, matrix: Array, remedy: str) -> str:
+def _not_definite(name: str, matrix: Array, remedy: str) -> InputError:
     values = np.linalg.eigvalsh(matrix)
     tiny = 4 * len(matrix) * np.finfo(float).eps * values[-1]
     kind = "not positive definite" if values[0] < -tiny else "singular"
     extremes = f"its smallest eigenvalue is {values[0]:.3g}, its largest {values[-1]:.3g}"
-    return f"{name} is {kind}: {extremes}. {remedy}"
+    return InputError(f"{name} is {kind}: {extremes}.", remedy=remedy)

@@ -10,7 +10,8 @@ from goodstein.domains import Domain
 from goodstein.errors import InputError, SamplingError
 from goodstein.families.checks import as_domain, as_points, as_positive
 from goodstein.frozen import Frozen
-from goodstein.patterns.quadrature import quadrature
+from goodstein.numerics.distances import squared_distances
+from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
 
@@ -71,24 +72,16 @@ class Strauss(Frozen):
     gamma: float
     radius: float
     domain: Domain
+    _size: float
 
     def __init__(self, beta: float, gamma: float, radius: float, domain: Domain) -> None:
         strength = np.asarray(gamma, dtype=np.float64)
         if strength.ndim or not 0.0 <= float(strength) <= 1.0:
-            raise InputError(
-                f"`gamma`: must be a number in [0, 1], got {gamma!r}. Above 1 the density has no finite "
-                "integral."
-            )
+            reason = f"must be a number in [0, 1], got {gamma!r}. Above 1 the density has no finite integral."
+            raise InputError(reason, argument="gamma")
         size = float(quadrature(as_domain(domain), 2)[1].sum())
-        self._set(
-            beta=as_positive("beta", beta),
-            gamma=float(strength),
-            radius=as_positive("radius", radius),
-            domain=domain,
-            _size=size,
-        )
-
-    _size: float
+        self._set(beta=as_positive("beta", beta), gamma=float(strength), radius=as_positive("radius", radius))
+        self._set(domain=domain, _size=size)
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """β γ^(number of points of the pattern within R of u), (k,)."""
@@ -124,14 +117,12 @@ class Strauss(Frozen):
             points = np.vstack([points, self.domain.sample_uniform(k, rng)])
             mark = np.concatenate([mark, rng.uniform(size=k)])
             if len(points) > MOST_POINTS:
-                raise SamplingError(
-                    f"{self!r} repels too strongly to be drawn exactly. Use a smaller `beta` or `radius`, or "
-                    "a null method that does not simulate, such as WildBootstrap()."
-                )
+                instead = "a null method that does not simulate, such as WildBootstrap()"
+                remedy = f"Use a smaller `beta` or `radius`, or {instead}."
+                raise SamplingError(f"{self!r} repels too strongly to be drawn exactly.", remedy=remedy)
             upper, lower = self._run(birth, death, mark, points, horizon)
             if upper == lower:
-                chosen = [i for i in range(len(points)) if upper >> i & 1]
-                return np.asarray(points[chosen])
+                return np.asarray(points[[i for i in range(len(points)) if upper >> i & 1]])
             start, horizon = horizon, 2.0 * horizon
 
     def _run(self, birth: Array, death: Array, mark: Array, points: Array, horizon: float) -> tuple[int, int]:
@@ -166,13 +157,7 @@ class Strauss(Frozen):
 
     def _close(self, x: Array, y: Array) -> Any:
         """Which pairs are at most R apart, (k, l)."""
-        squared = np.zeros((len(x), len(y)))
-        for i in range(self.domain.dim):
-            squared += np.subtract.outer(x[:, i], y[:, i]) ** 2
-        return squared <= self.radius**2
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return self.beta, self.gamma, self.radius, self.domain
+        return squared_distances(x, y) <= self.radius**2
 
     def __repr__(self) -> str:
         numbers = f"beta={self.beta:.6g}, gamma={self.gamma:.6g}, radius={self.radius:.6g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_positive, as_sample
-from goodstein.families.loggamma import log_gamma_variates
+from goodstein.families.gamma import log_gamma_variates
 from goodstein.families.normal import mean_and_covariance
 from goodstein.families.scatter import Scatter, location_and_scatter
-from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.types import Array, ArrayLike
 
 DF_RANGE = (0.2, 1000.0)
 MOST_STEPS = 5000
@@ -26,8 +25,7 @@ class StudentT(Family):
 
     .. math::
 
-        \log q(x) = -\tfrac{\nu+d}{2} \log\Bigl(1 + \tfrac{\delta^2(x)}{\nu}\Bigr) + c,
-        \qquad
+        \log q(x) = -\tfrac{\nu+d}{2} \log\Bigl(1 + \tfrac{\delta^2(x)}{\nu}\Bigr) + c, \qquad
         s(x) = -\frac{\nu+d}{\nu + \delta^2(x)}\, \Sigma^{-1}(x-\mu),
 
     where :math:`\delta^2(x) = (x-\mu)^\top \Sigma^{-1} (x-\mu)` and
@@ -61,9 +59,9 @@ class StudentT(Family):
     StudentT(df=3, loc=[0, 0], shape=[[1, 0], [0, 1]])
     >>> q.score([[1, 1]])
     array([[-1., -1.]])
+    >>> StudentT.fit(StudentT(4, loc=[1, -1]).sample(2000, rng=0), df=4).loc.round(1)
+    array([ 1., -1.])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("df", "loc", "shape")
 
     df: float
     loc: Array
@@ -72,35 +70,16 @@ class StudentT(Family):
 
     def __init__(self, df: float, loc: ArrayLike = 0.0, shape: ArrayLike = 1.0) -> None:
         center, scatter = location_and_scatter("loc", loc, "shape", shape)
-        self._set(
-            df=as_positive("df", df),
-            loc=center,
-            shape=scatter.matrix,
-            _scatter=scatter,
-            domain=Euclidean(len(center)),
-        )
+        self._set(df=as_positive("df", df), loc=center, shape=scatter.matrix)
+        self._set(_scatter=scatter, domain=Euclidean(len(center)))
 
     @classmethod
     def fit(cls, x: ArrayLike, df: float | None = None) -> Self:
         """Maximum likelihood for fixed degrees of freedom, or for all parameters.
 
-        With ``df`` given this is the EM algorithm in the form of Kent, Tyler and Vardi.
-        Without it, ``df`` maximises the profile likelihood over 0.2 to 1000; a fit at 1000
-        says that the tails are no heavier than those of the normal distribution.
-
-        Parameters
-        ----------
-        x
-            Observations, (n, d).
-        df
-            Degrees of freedom, or None to estimate them.
-
-        Examples
-        --------
-        >>> from goodstein.families import StudentT
-        >>> x = StudentT(4, loc=[1, -1]).sample(2000, rng=0)
-        >>> StudentT.fit(x, df=4).loc.round(1)
-        array([ 1., -1.])
+        With ``df`` given this is the EM algorithm in the form of Kent, Tyler and Vardi. Without it, ``df``
+        maximises the profile likelihood over 0.2 to 1000; a fit at 1000 says that the tails are no heavier
+        than those of the normal distribution.
         """
         x = as_sample(x)
         mean_and_covariance(x)  # refuses data that lie in a hyperplane
@@ -119,26 +98,19 @@ class StudentT(Family):
         return cls(math.exp(log_df), *_em(x, math.exp(log_df)))
 
     def score(self, x: ArrayLike) -> Array:
-        """-(ν + d) / (ν + δ²) Σ⁻¹(x - μ), (n, d)."""
         difference = self._points(x) - self.loc
         pull = (self.df + self.dim) / (self.df + self._scatter.squared_distance(difference))
         return -pull[:, None] * (difference @ self._scatter.precision)
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log density, normalised, (n,)."""
         df, d = self.df, self.dim
-        constant = (
-            math.lgamma((df + d) / 2)
-            - math.lgamma(df / 2)
-            - 0.5 * (d * math.log(df * math.pi) + self._scatter.logdet)
-        )
+        constant = math.lgamma((df + d) / 2) - math.lgamma(df / 2)
+        constant -= 0.5 * (d * math.log(df * math.pi) + self._scatter.logdet)
         distance = self._scatter.squared_distance(self._points(x) - self.loc)
         return constant - 0.5 * (df + d) * np.log1p(distance / df)
 
-    def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw ``n`` independent points, (n, d)."""
-        rng = np.random.default_rng(rng)
-        noise = rng.standard_normal((check_count(n, "n", 0), self.dim))
+    def _draw(self, n: int, rng: np.random.Generator) -> Array:
+        noise = rng.standard_normal((n, self.dim))
         # In logs, because a chi-squared variate with few degrees of freedom underflows.
         log_gamma = log_gamma_variates(np.full((n, 1), self.df / 2), rng)
         radius = np.exp(0.5 * (math.log(self.df / 2) - log_gamma))
@@ -165,15 +137,13 @@ def _em(x: Array, df: float) -> tuple[Array, Array]:
         difference = difference - step
         update = (difference * weight[:, None]).T @ difference / total
         if np.linalg.eigvalsh(update)[0] < 1e-15:
-            raise InputError(
-                f"`x`: the likelihood of the t distribution with df={df:g} is unbounded, because too many "
-                "rows lie in one hyperplane (tied rows do). Raise `df` or remove ties."
-            )
+            why = "because too many rows lie in one hyperplane (tied rows do)"
+            reason = f"the likelihood of the t distribution with df={df:g} is unbounded, {why}."
+            raise InputError(reason, argument="x", remedy="Raise `df` or remove ties.")
         change = max(np.abs(step).max(), np.abs(update - cov).max())
         mean, cov = mean + step, update
         if change < 1e-12 * np.abs(cov).max():
             return center + scale * mean, cov * scale[:, None] * scale
-    raise InputError(
-        f"`x`: the fit of a t distribution with df={df:g} did not converge within {MOST_STEPS} steps (last "
-        f"change {change:.1g}). Look for tied rows among the {n}, or raise `df`."
-    )
+    steps = f"{MOST_STEPS} steps (last change {change:.1g})"
+    reason = f"the fit of a t distribution with df={df:g} did not converge within {steps}."
+    raise InputError(reason, argument="x", remedy=f"Look for tied rows among the {n}, or raise `df`.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -39,9 +39,10 @@ class CategoricalTable(LatticeFamily):
     array([[0.4], [0.7]])
     >>> gs.ksd_test(q.sample(200, rng=1), q, rng=1).pvalue > 0.05
     True
+    >>> gs.families.CategoricalTable.independent([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0]], 2).table
+    array([[0.24, 0.16],
+           [0.36, 0.24]])
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("table", "levels")
 
     table: Array
     levels: Any
@@ -50,52 +51,41 @@ class CategoricalTable(LatticeFamily):
     def __init__(self, table: ArrayLike, levels: ArrayLike = None) -> None:
         values = as_parameter("table", table)
         if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
-            raise InputError(
-                "`table`: expected one axis for each coordinate, all of the same length of at least 2, got "
-                f"shape {values.shape}."
-            )
+            expected = "one axis for each coordinate, all of the same length of at least 2"
+            raise InputError(f"expected {expected}, got shape {values.shape}.", argument="table")
         if values.size > EXACT_STATES:
-            raise InputError(f"`table`: has {values.size} cells; at most {EXACT_STATES} are allowed.")
+            reason = f"has {values.size} cells; at most {EXACT_STATES} are allowed."
+            raise InputError(reason, argument="table")
         wrong = np.argwhere(~(values > 0))
         if len(wrong):
-            where = ", ".join(map(str, wrong[0]))
-            raise InputError(
-                f"`table`: all cells must be positive, but {len(wrong)} of {values.size} are not, the first "
-                f"is cell ({where}), {values[tuple(wrong[0])]:g}. Stein's identity needs positive "
-                "probabilities: leave out or merge levels that cannot occur."
-            )
+            first = f"cell ({', '.join(map(str, wrong[0]))}), {values[tuple(wrong[0])]:g}"
+            found = f"{len(wrong)} of {values.size} are not, the first is {first}"
+            leave = "leave out or merge levels that cannot occur"
+            remedy = f"Stein's identity needs positive probabilities: {leave}."
+            raise InputError(f"all cells must be positive, but {found}.", argument="table", remedy=remedy)
         lattice = Lattice(len(values) if levels is None else levels, values.ndim)
         if len(lattice.levels) != len(values):
-            raise InputError(
-                f"`levels`: there are {len(lattice.levels)}, but each axis of `table` has {len(values)}."
-            )
+            reason = f"there are {len(lattice.levels)}, but each axis of `table` has {len(values)}."
+            raise InputError(reason, argument="levels")
         given = None if levels is None else lattice._arguments()[0]
         self._set(table=values, levels=given, domain=lattice, _log=np.log(values))
 
     @classmethod
     def independent(cls, x: ArrayLike, levels: ArrayLike) -> Self:
-        """The maximum likelihood fit under independence: the product of the margins' frequencies.
-
-        Examples
-        --------
-        >>> from goodstein.families import CategoricalTable
-        >>> CategoricalTable.independent([[0, 0], [0, 1], [1, 0], [1, 1], [1, 0]], 2).table
-        array([[0.24, 0.16],
-               [0.36, 0.24]])
-        """
+        """The maximum likelihood fit under independence: the product of the margins' frequencies."""
         lattice, codes = as_states(x, levels)
         count = len(lattice.levels)
         if lattice.size > EXACT_STATES:
-            raise InputError(f"`x`: a table on {lattice!r} has {lattice.size:.3g} cells, too many.")
+            reason = f"a table on {lattice!r} has {lattice.size:.3g} cells, too many."
+            raise InputError(reason, argument="x")
         table = np.ones(())
         for i in range(lattice.dim):
             margin = np.bincount(codes[:, i], minlength=count) / len(codes)
             if not margin.all():
-                missing = lattice.levels[np.argmin(margin)]
-                raise InputError(
-                    f"`x`: level {missing:g} never occurs in column {i}, so its fitted probability is zero. "
-                    "Leave the level out or merge it with another."
-                )
+                missing = f"level {lattice.levels[np.argmin(margin)]:g} never occurs in column {i}"
+                remedy = "Leave the level out or merge it with another."
+                reason = f"{missing}, so its fitted probability is zero."
+                raise InputError(reason, argument="x", remedy=remedy)
             table = np.multiply.outer(table, margin)
         return cls(table, levels)
 
@@ -106,12 +96,3 @@ class CategoricalTable(LatticeFamily):
 
     def _log_weight(self, codes: Codes) -> Array:
         return np.asarray(self._log[tuple(codes.T)])
-
-    def _log_ratio(self, codes: Codes) -> Array:
-        here = self._log_weight(codes)
-        result = np.empty(codes.shape)
-        for i in range(self.dim):
-            shifted = codes.copy()
-            shifted[:, i] = (codes[:, i] + 1) % len(self.table)
-            result[:, i] = self._log_weight(shifted) - here
-        return result

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.families.checks import as_positive
-from goodstein.families.durations import (
-    HALF_LINE,
-    Lifetimes,
-    divided,
-    durations_and_events,
-    increasing_root,
-    require_shape,
-    times_log,
-)
-from goodstein.types import Array
+from goodstein.families.durations import Lifetimes, divided, increasing_root, times_log
+from goodstein.types import Array, BoolArray
 
 
 class Weibull(Lifetimes):
@@ -31,6 +22,9 @@ class Weibull(Lifetimes):
 
     The hazard falls for k < 1, where it is infinite at zero, and grows for k > 1, where it is
     zero there; k = 1 is the exponential distribution.
+
+    For a given shape the most likely scale is :math:`(\sum t_i^k / d)^{1/k}` with d events, and the shape is
+    then the only root of an increasing function.
 
     Parameters
     ----------
@@ -51,36 +45,18 @@ class Weibull(Lifetimes):
     Weibull(scale=2, shape=3)
     >>> q.hazard([2.0]), q.cumulative_hazard([4.0])
     (array([1.5]), array([8.]))
+    >>> Weibull.fit(Weibull(3.0, 1.5).sample(100_000, rng=1)).shape
+    1.50
     """
-
-    _parameters: ClassVar[tuple[str, ...]] = ("scale", "shape")
 
     scale: float
     shape: float
 
     def __init__(self, scale: float = 1.0, shape: float = 1.0) -> None:
-        self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape), domain=HALF_LINE)
+        self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape))
 
-    @classmethod
-    def fit(cls, data: Any) -> Self:
-        r"""Maximum likelihood.
-
-        For a given shape the scale is :math:`(\sum t_i^k / d)^{1/k}` with d events, and the shape is
-        the only root of an increasing function.
-
-        Parameters
-        ----------
-        data
-            :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
-
-        Examples
-        --------
-        >>> from goodstein.families import Weibull
-        >>> Weibull.fit(Weibull(3.0, 1.5).sample(100_000, rng=1)).shape
-        1.50
-        """
-        t, event = durations_and_events(data, "Weibull")
-        require_shape(t, event, "Weibull")
+    @staticmethod
+    def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:
         latest = float(t.max())
         logs = np.log(t / latest)  # at most 0, so that no power overflows
         mean_log = float(logs[event].mean())
@@ -93,7 +69,7 @@ class Weibull(Lifetimes):
         shape = increasing_root(slope)
         with np.errstate(under="ignore"):
             total = float(np.exp(shape * logs).sum())
-        return cls(latest * (total / float(event.sum())) ** (1 / shape), shape)._remember(data)
+        return latest * (total / float(event.sum())) ** (1 / shape), shape
 
     def _log_hazard(self, t: Array) -> Array:
         return math.log(self.shape / self.scale) + times_log(self.shape - 1, np.log(t / self.scale))

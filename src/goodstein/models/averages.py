@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy.typing as npt
 
@@ -15,8 +15,6 @@ from goodstein.types import Array
 
 ROWS = 1 << 18
 """Pairs that are handed to a user's function at once, which bounds the memory."""
-
-M = TypeVar("M", bound=Model)
 
 
 def evaluate(function: Callable[..., Any], where: str, *arguments: npt.NDArray[Any]) -> Array:
@@ -33,13 +31,13 @@ def evaluate(function: Callable[..., Any], where: str, *arguments: npt.NDArray[A
         raise ScoreError(f"{where} must return an array of real numbers: {error}.") from None
 
 
-def truncated(model: M, domain: Domain) -> M:
-    """The same model on a part of its domain: no score changes, and draws outside are rejected."""
-    from goodstein.families import Truncated
+class Averaged(Model):
+    """A model whose score is such an average: on a part of its domain it stays the same."""
 
-    restricted = Truncated(model, domain)
-    moved = model.on(domain)
-    moved._name = repr(restricted)
-    if model.has_sample:
-        moved._functions = {**model._functions, "sample": restricted.sample}
-    return moved
+    def restricted(self, domain: Domain, name: str, sample: Callable[..., Any] | None) -> Self:
+        """The same model on a part of its domain: no score changes, and draws outside are rejected."""
+        moved = self.on(domain)
+        moved._name = name
+        if sample is not None:
+            moved._functions = {**self._functions, "sample": sample}
+        return moved

@@ -16,9 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, warn
 from goodstein.numerics.frameworks import Framework, Function, NumPy, Torch, framework_of, frameworks, loaded
 from goodstein.types import Array
+
+SINGLE = (
+    "takes float32 tensors only, so scores are rounded to single precision (about 1e-6 of their size, more "
+    "where terms cancel). Convert the module with .double() to avoid that."
+)
 
 
 class Kind(Enum):
@@ -79,15 +84,9 @@ class Convention(Enum):
 class Batched:
     """A user's function as a map of float64 arrays, (n, d) to (n, d) or to (n,).
 
-    Attributes
-    ----------
-    framework
-        The array library that the function is written for.
-    convention
-        What it takes at once.
-    settled
-        Whether the rows that it was recognised from differed, so that it need not be
-        recognised again for other data.
+    It knows the ``framework``, the array library that the function is written for, and the ``convention``,
+    what it takes at once. ``settled`` says that the rows it was recognised from differed, so that it need not
+    be recognised again for other data.
     """
 
     def __init__(
@@ -112,13 +111,12 @@ class Batched:
         """Evaluate at each row."""
         n, d = x.shape
         with self.framework.context():
-            values = self.framework.numpy(self._compiled(self.framework.array(x)))
+            values = self.framework.numpy(self.raw(x))
         if not self.kind.fits(values.shape, n, d):
-            raise ScoreError(
-                f"The {self.kind.value} function returned shape {values.shape} for {n} points in {d} "
-                f"dimensions; expected {self.kind.shape(n, d)}. It must return one "
-                f"{'row' if self.kind is Kind.SCORE else 'number'} for each point."
-            )
+            found = f"returned shape {values.shape} for {n} points in {d} dimensions"
+            reason = f"The {self.kind.value} function {found}; expected {self.kind.shape(n, d)}."
+            one = "row" if self.kind is Kind.SCORE else "number"
+            raise ScoreError(reason, remedy=f"It must return one {one} for each point.")
         return values.reshape(self.kind.shape(n, d))
 
     def gradient(self, x: Array) -> Array:
@@ -129,11 +127,10 @@ class Batched:
             try:
                 return self.framework.numpy(self._gradient(self.framework.array(x)))
             except Exception as error:
-                raise ScoreError(
-                    f"The log density is a {self.framework.name} function, but differentiating it failed: "
-                    f"{_first_line(error)}. Write it with {self.framework.name} operations throughout, or "
-                    "pass Model(score=...)."
-                ) from error
+                name = self.framework.name
+                failed = f"but differentiating it failed: {_first_line(error)}."
+                remedy = f"Write it with {name} operations throughout, or pass Model(score=...)."
+                raise ScoreError(f"The log density is a {name} function, {failed}", remedy=remedy) from error
 
 
 @dataclass(frozen=True)
@@ -147,26 +144,10 @@ class Attempt:
 
 
 def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
-    """Find out how to call a function, by calling it on a few rows of ``x``.
+    """Find out how to call a score or log density, by calling it on a few rows of ``x``, (n, d) with n > 0.
 
-    Parameters
-    ----------
-    function
-        A score or log density in any of the accepted forms.
-    kind
-        Which of the two it is.
-    x
-        The points at which it will be needed, (n, d), with n > 0.
-    name
-        What messages call the function.
+    Messages call the function by its ``name``.
 
-    Returns
-    -------
-    Batched
-        The same function of float64 arrays.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from goodstein.models.callables import Kind, recognise
     >>> f = recognise(lambda x: -0.5 * x @ x, Kind.LOGPDF, np.ones((3, 3)), "logpdf")
@@ -188,7 +169,7 @@ def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
                 attempt = _attempt(batched, probe)
             if attempt is None:
                 if isinstance(framework, Torch) and framework.single:
-                    _warn_single(name)
+                    warn(f"{name} {SINGLE}", NumericalScoreWarning)
                 return batched
             attempts.append(attempt)
             if attempt.framework != "numpy":
@@ -216,7 +197,8 @@ def _attempt(batched: Batched, probe: Array) -> Attempt | None:
         foreign = framework_of(values)
         if isinstance(framework, NumPy) and foreign != "numpy":
             return Attempt(f"{tried}returned a {foreign} array", framework=foreign)
-        shape = _shape(framework, values)
+        with framework.context():
+            shape = framework.numpy(values).shape
         if not kind.fits(shape, k, d):
             seen = shape[1:] if convention.by_row else shape
             return Attempt(f"{tried}returned shape {seen}", confused=kind.other.fits(shape, k, d))
@@ -225,11 +207,6 @@ def _attempt(batched: Batched, probe: Array) -> Attempt | None:
     except Exception as error:
         return Attempt(f"{tried}{_first_line(error)}", error=error)
     return None
-
-
-def _shape(framework: Framework, values: Any) -> tuple[int, ...]:
-    with framework.context():
-        return framework.numpy(values).shape
 
 
 def _independent_rows(batched: Batched, probe: Array) -> bool:
@@ -262,15 +239,6 @@ def _explain(attempts: list[Attempt], kind: Kind, d: int, name: str) -> str:
         argument = "logpdf" if kind is Kind.SCORE else "score"
         message += f"\nThis looks like a {kind.other.value}: pass Model({argument}=...)."
     return message
-
-
-def _warn_single(name: str) -> None:
-    warnings.warn(
-        f"{name} takes float32 tensors only, so scores are rounded to single precision (about 1e-6 of "
-        "their size, more where terms cancel). Convert the module with .double() to avoid that.",
-        NumericalScoreWarning,
-        stacklevel=5,
-    )
 
 
 def _first_line(error: Exception) -> str:

@@ -25,19 +25,9 @@ class GaussianKDE:
     It is a mixture with as many components as there were observations, so it is evaluated
     in blocks: memory is O(block · m), for m observations, never n·m·d.
 
-    Parameters
-    ----------
-    points
-        The observations y, (m, d).
-    covariance
-        Covariance H of the kernel, (d, d).
-    weights
-        Weights of the observations, (m,), which need not sum to one; None for equal ones.
-    name
-        What its ``repr`` says.
+    The observations y are (m, d), H is (d, d), and the weights, (m,), need not sum to one; None for equal
+    ones. Its ``repr`` is the name.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from goodstein.models.kde import GaussianKDE
     >>> kde = GaussianKDE(np.array([[-1.0], [1.0]]), np.eye(1))

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
-from goodstein.models.averages import ROWS, evaluate, truncated
-from goodstein.models.model import Model, title
+from goodstein.models.averages import ROWS, Averaged, evaluate
+from goodstein.models.model import title
 from goodstein.numerics.ranges import cut
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
-
-if TYPE_CHECKING:
-    from goodstein.operators.latent import Latent
+from goodstein.validation import check_count, require_functions
 
 
-class LatentModel(Model):
+class LatentModel(Averaged):
     r"""A model q(x) = ∫ q(x | z) π(z) dz that is known through q(x | z) and draws of z given x.
 
     Its score needs neither the integral nor the prior of z, because
@@ -80,6 +77,8 @@ class LatentModel(Model):
     True
     """
 
+    latent = True
+
     def __init__(
         self,
         conditional_score: Callable[..., Any],
@@ -89,12 +88,8 @@ class LatentModel(Model):
         sample: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> None:
-        for argument, function in (
-            ("conditional_score", conditional_score),
-            ("posterior_sample", posterior_sample),
-        ):
-            if not callable(function):
-                raise InputError(f"`{argument}` of LatentModel must be a function, got {function!r}.")
+        required = {"conditional_score": conditional_score, "posterior_sample": posterior_sample}
+        require_functions(required, "LatentModel")
         super().__init__(score=conditional_score, domain=domain, sample=sample)
         del self._functions["score"]  # it is none: only its posterior mean is
         self._conditional_score = conditional_score
@@ -109,77 +104,44 @@ class LatentModel(Model):
         )
 
     def weighted_score(self, x: ArrayLike) -> Array:
-        """Raise, as :meth:`score` does."""
         return self.score(x)
 
-    def default_operator(self) -> Latent:
-        """The operator for users who name none."""
-        from goodstein.operators.latent import Latent
-
-        return Latent()
-
-    def truncated(self, domain: Domain) -> Self:
-        """The model of the points that fall into a part of its domain: z given x stays the same."""
-        return truncated(self, domain)
-
     def estimated_score(self, x: ArrayLike, draws: int = 100, rng: RNG = None) -> Array:
-        """The mean of ∇_x log q(x_i | z_ij) over draws z_ij of z given x_i, (n, d).
-
-        Parameters
-        ----------
-        x
-            Points, (n, d).
-        draws
-            Draws of z for each point.
-        rng
-            Seed or generator.
-        """
+        """The mean of ∇_x log q(x_i | z_ij) over so many draws z_ij of z given x_i, (n, d)."""
         points = self._points(x)
         draws = check_count(draws, "draws")
         generator = np.random.default_rng(rng)
-        parts = [
-            self._averaged(points[rows], draws, generator)
-            for rows in cut(0, len(points), max(1, ROWS // draws))
-        ]
-        values = np.concatenate(parts)
+        chunks = cut(0, len(points), max(1, ROWS // draws))
+        values = np.concatenate([self._averaged(points[rows], draws, generator) for rows in chunks])
         self._require_finite("estimated score", values, points)
         return values
 
     def _averaged(self, x: Array, draws: int, rng: np.random.Generator) -> Array:
         n, d = x.shape
         z = self._posterior(x, draws, rng)
-        values = evaluate(
-            self._conditional_score,
-            f"`conditional_score` of {self.name}",
-            np.repeat(x, draws, axis=0),
-            z.reshape(n * draws, *z.shape[2:]),
-        )
+        flat = z.reshape(n * draws, *z.shape[2:])
+        where = f"`conditional_score` of {self.name}"
+        values = evaluate(self._conditional_score, where, np.repeat(x, draws, axis=0), flat)
         if values.shape == (n * draws,) and d == 1:
             values = values[:, None]
         if values.shape != (n * draws, d):
             hint = " z has no second axis here: write z[:, None]." if z.ndim == 2 else ""
             raise ScoreError(
-                f"`conditional_score` of {self.name} returned shape {values.shape} for {n * draws} pairs of "
-                f"x, {(n * draws, d)}, and z, {(n * draws, *z.shape[2:])}; expected {(n * draws, d)}.{hint}"
+                f"{where} returned shape {values.shape} for {n * draws} pairs of x, {(n * draws, d)}, and z, "
+                f"{flat.shape}; expected {(n * draws, d)}.{hint}"
             )
         return np.asarray(values.reshape(n, draws, d).mean(axis=1))
 
     def _posterior(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-        n = len(x)
+        n, where = len(x), f"`posterior_sample` of {self.name}"
         z = np.asarray(self._posterior_sample(x.copy(), draws, rng))
         if z.shape[:2] != (n, draws):
             raise InputError(
-                f"`posterior_sample` of {self.name} returned shape {z.shape} for {n} points and {draws} "
-                f"draws; expected ({n}, {draws}) or ({n}, {draws}, ...): as many draws for each point."
+                f"{where} returned shape {z.shape} for {n} points and {draws} draws; expected ({n}, {draws}) "
+                f"or ({n}, {draws}, ...): as many draws for each point."
             )
         # With labels this may happen by chance; with numbers on a scale it cannot.
         if n > 1 and z.dtype.kind == "f" and z.size > n and (z == z[0]).all() and np.ptp(z) > 0:
-            raise InputError(
-                f"`posterior_sample` of {self.name} returned the same draws for all {n} points. They must be "
-                "draws of z given x, independent for different points."
-            )
+            remedy = "They must be draws of z given x, independent for different points."
+            raise InputError(f"{where} returned the same draws for all {n} points.", remedy=remedy)
         return z
-
-    def __repr__(self) -> str:
-        where = "" if self._domain is None else f", domain={self._domain!r}"
-        return f"LatentModel({self.name}{where})"

@@ -10,16 +10,53 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
+from goodstein.domains.chart import Chart
+from goodstein.errors import DomainError, InputError, NotFiniteError, SamplingError, ScoreError, describe_rows
+from goodstein.models.base import AnyModel
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
+from goodstein.validation import require_functions
 
 Function: TypeAlias = Callable[..., Any]
 
 
-class Model:
+class FunctionModel(AnyModel):
+    """A model that is made of functions: a score, a log density, a sampler, some of them left out."""
+
+    _functions: dict[str, Function]
+    _domain: Domain | None
+    _name: str | None
+
+    @property
+    def domain(self) -> Domain | None:
+        return self._domain
+
+    @property
+    def name(self) -> str:
+        """What messages and results call the model."""
+        if self._name is not None:
+            return self._name
+        key = "score" if self.has_score else "logpdf"
+        return f"{key}={title(self._functions[key])}"
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the score was given, rather than obtained by differentiating the log density."""
+        return "score" in self._functions
+
+    @property
+    def has_logpdf(self) -> bool:
+        """Whether :meth:`logpdf` is available."""
+        return "logpdf" in self._functions
+
+    @property
+    def has_sample(self) -> bool:
+        return "sample" in self._functions
+
+
+class Model(FunctionModel):
     r"""A probability model on R^d, or on a part of it, known through its score.
 
     .. math:: s(x) = \nabla \log q(x),
@@ -50,15 +87,10 @@ class Model:
     name
         What messages and results call the model.
 
-    Raises
-    ------
-    InputError
-        If neither ``score`` nor ``logpdf`` is given, or an argument is of the wrong kind.
-
     Notes
     -----
-    How a function is to be called is found out from d + 1 rows of the first data it is
-    needed for. A function of all points must treat each row by itself.
+    At least one of ``score`` and ``logpdf`` is needed. How a function is to be called is found out from d + 1
+    rows of the first data it is needed for. A function of all points must treat each row by itself.
 
     Examples
     --------
@@ -83,76 +115,23 @@ class Model:
         name: str | None = None,
     ) -> None:
         functions = {"score": score, "logpdf": logpdf, "sample": sample, "weighted_score": weighted_score}
-        for argument, function in functions.items():
-            if function is not None and not callable(function):
-                raise InputError(
-                    f"`{argument}` of Model must be a function, got {type(function).__name__}. "
-                    "Pass a callable, or None."
-                )
+        self._functions = {key: value for key, value in functions.items() if value is not None}
+        require_functions(self._functions, "Model")
         if score is None and logpdf is None:
             raise InputError("Model needs a `score` or a `logpdf`, got neither. Pass at least one of them.")
         if domain is not None and not isinstance(domain, Domain):
-            raise InputError(
-                f"`domain` of Model must be a goodstein.domains.Domain, got {domain!r}. "
-                "Pass for example Box(lower, upper), or None."
-            )
-        self._functions = {key: value for key, value in functions.items() if value is not None}
-        self._domain = domain
-        self._batched = batched
-        self._name = name
+            reason = f"of Model must be a goodstein.domains.Domain, got {domain!r}."
+            remedy = "Pass for example Box(lower, upper), or None."
+            raise InputError(reason, argument="domain", predicate=True, remedy=remedy)
+        self._domain, self._batched, self._name = domain, batched, name
         self._recognised: dict[tuple[str, int], Batched] = {}
-        self.estimated = False
-        """Whether the score is an estimate with random errors."""
-
-    @property
-    def domain(self) -> Domain | None:
-        """Where the density lives; None where that is not known."""
-        return self._domain
-
-    @property
-    def name(self) -> str:
-        """What messages and results call the model."""
-        if self._name is not None:
-            return self._name
-        key = "score" if self.has_score else "logpdf"
-        return f"{key}={title(self._functions[key])}"
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the score was given, rather than obtained by differentiating the log density."""
-        return "score" in self._functions
-
-    @property
-    def has_logpdf(self) -> bool:
-        """Whether :meth:`logpdf` is available."""
-        return "logpdf" in self._functions
-
-    @property
-    def has_sample(self) -> bool:
-        """Whether :meth:`sample` is available."""
-        return "sample" in self._functions
 
     def score(self, x: ArrayLike) -> Array:
-        """Gradient of the log density at each row.
+        """Gradient of the log density at each row of x (n, d), (n, d).
 
-        On a domain with a tangent ``basis`` only the tangential part is determined; what a
-        numerically differentiated log density gives is that part alone.
-
-        Parameters
-        ----------
-        x
-            Points, (n, d).
-
-        Returns
-        -------
-        Array
-            The score, (n, d).
-
-        Raises
-        ------
-        ScoreError
-            If the function cannot be called, or its result has the wrong shape or is not
-            finite.
+        On a domain with a tangent ``basis`` only the tangential part is determined; what a numerically
+        differentiated log density gives is that part alone. Raises :class:`ScoreError` if the function cannot
+        be called, or its result has the wrong shape or is not finite.
         """
         points = self._points(x)
         if not len(points):
@@ -183,34 +162,20 @@ class Model:
         if not len(points):
             return np.empty(0)
         values = self._function("logpdf", Kind.LOGPDF, points)(points)
-        if np.isnan(values).any():
-            raise ScoreError(
-                f"The log density of {self.name} is NaN at {describe_rows(np.isnan(values))}. "
-                "It must return -inf, not NaN, where the density is zero."
-            )
+        bad = np.isnan(values)
+        if bad.any():
+            reason = f"The log density of {self.name} is NaN at {describe_rows(bad)}."
+            remedy = "It must return -inf, not NaN, where the density is zero."
+            raise ScoreError(reason, rows=bad, remedy=remedy)
         return values
 
     def sample(self, n: int, rng: RNG = None) -> Array:
-        """Draw independent points from the model.
-
-        Parameters
-        ----------
-        n
-            How many.
-        rng
-            A seed or generator, for :func:`numpy.random.default_rng`.
-
-        Returns
-        -------
-        Array
-            The points, (n, d).
-        """
+        """Draw ``n`` independent points, (n, d), with a seed or generator."""
         if not self.has_sample:
-            raise SamplingError(
-                f"{self.name} has no sampler. Pass Model(sample=...), to be called as sample(n, rng)."
-            )
+            remedy = "Pass Model(sample=...), to be called as sample(n, rng)."
+            raise SamplingError(f"{self.name} has no sampler.", remedy=remedy)
         if not isinstance(n, (int, np.integer)) or n < 0:
-            raise InputError(f"`n`: expected a whole number of points, at least 0, got {n!r}.")
+            raise InputError(f"expected a whole number of points, at least 0, got {n!r}.", argument="n")
         generator = np.random.default_rng(rng)
         drawn = np.asarray(call_sampler(self._functions["sample"], n, generator), dtype=np.float64)
         if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
@@ -218,44 +183,41 @@ class Model:
         d = self._domain.dim if self._domain is not None else drawn.shape[-1] if drawn.ndim else 0
         if drawn.shape != (n, d):
             expected = f"({n}, {d if self._domain is not None else 'd'})"
-            raise SamplingError(
-                f"The sampler of {self.name} returned shape {drawn.shape}; expected {expected}. "
-                "`sample(n, rng)` must return one row for each point."
-            )
+            reason = f"The sampler of {self.name} returned shape {drawn.shape}; expected {expected}."
+            raise SamplingError(reason, remedy="`sample(n, rng)` must return one row for each point.")
         broken: BoolArray = np.asarray(~np.isfinite(drawn).all(axis=1))
         if broken.any():
-            raise SamplingError(
-                f"The sampler of {self.name} returned values that are not finite in "
-                f"{describe_rows(broken)}. Check its parameters."
-            )
+            found = f"returned values that are not finite in {describe_rows(broken)}."
+            reason = f"The sampler of {self.name} {found}"
+            raise SamplingError(reason, rows=broken, remedy="Check its parameters.")
         return drawn
 
     def on(self, domain: Domain | None) -> Self:
-        """Return the same model, declared to live on this domain.
-
-        Examples
-        --------
-        >>> from goodstein.domains import Box
-        >>> from goodstein.models import Model
-        >>> Model(score=lambda x: -x, name="normal").on(Box([0.0], [1.0])).domain
-        Box([0, 1])
-        """
         if domain is not None and not isinstance(domain, Domain):
             raise InputError(f"Expected a goodstein.domains.Domain or None, got {domain!r}.")
         if domain is not None and self._domain is not None and domain.dim != self._domain.dim:
-            raise DomainError(
-                f"{self.name} lives in {self._domain.dim} dimensions, {domain!r} in {domain.dim}. "
-                "Pass a domain of the same dimension."
-            )
+            reason = f"{self.name} lives in {self._domain.dim} dimensions, {domain!r} in {domain.dim}."
+            raise DomainError(reason, remedy="Pass a domain of the same dimension.")
         moved = copy.copy(self)
         moved._domain = domain
         # What was recognised, and compiled, does not depend on the domain: the copies share it.
         moved._recognised = self._recognised
         return moved
 
+    def restricted(self, domain: Domain, name: str, sample: Function | None) -> Self | None:
+        """The model on a part of its domain, with a sampler that stays there; None if its score may change.
+
+        A plain model is truncated (:class:`goodstein.families.Truncated`); one whose score is made of other
+        things than a function of x keeps them.
+        """
+        return None
+
     def __repr__(self) -> str:
         where = "" if self._domain is None else f", domain={self._domain!r}"
-        return f"Model({self.name}{where})"
+        return f"{type(self).__name__}({self._title()}{where})"
+
+    def _title(self) -> str:
+        return self.name
 
     def __getstate__(self) -> dict[str, Any]:
         # What was recognised holds compiled functions; it is found again from the next data.
@@ -264,15 +226,12 @@ class Model:
     def _points(self, x: ArrayLike) -> Array:
         points = np.asarray(x, dtype=np.float64)
         if points.ndim != 2:
-            raise InputError(
-                f"{self.name}: points must be an array (n, d), got shape {points.shape}. "
-                "One column of data is x[:, None]; one point is x[None, :]."
-            )
+            reason = f"{self.name}: points must be an array (n, d), got shape {points.shape}."
+            raise InputError(reason, remedy="One column of data is x[:, None]; one point is x[None, :].")
         if self._domain is not None and points.shape[1] != self._domain.dim:
-            raise InputError(
-                f"{self.name}: points have {points.shape[1]} columns, but {self._domain!r} has dimension "
-                f"{self._domain.dim}. Pass data and model of the same dimension."
-            )
+            own = f"{self._domain!r} has dimension {self._domain.dim}"
+            reason = f"{self.name}: points have {points.shape[1]} columns, but {own}."
+            raise InputError(reason, remedy="Pass data and model of the same dimension.")
         return points
 
     def _function(self, key: str, kind: Kind, x: Array) -> Batched:
@@ -292,14 +251,10 @@ class Model:
         logpdf = self._function("logpdf", Kind.LOGPDF, x)
         if logpdf.framework.differentiable:
             return logpdf.gradient(x)
-        domain = self._domain
-        return gradient(
-            logpdf if domain is None else lambda points: logpdf(domain.retracted(points)),
-            x,
-            self._domain,
-            name=f"The log density of {self.name}",
-            remedy="pass Model(score=...), or a log density written with JAX or PyTorch",
-        )
+        domain, name = self._domain, f"The log density of {self.name}"
+        function = logpdf if domain is None else lambda points: logpdf(domain.retracted(points))
+        remedy = "pass Model(score=...), or a log density written with JAX or PyTorch"
+        return gradient(function, x, domain, name=name, remedy=remedy)
 
     def _require_finite(self, what: str, values: Array, x: Array) -> None:
         bad: BoolArray = np.asarray(~np.isfinite(values).all(axis=1))
@@ -315,13 +270,20 @@ class Model:
                 message += f" Of these, {edge.sum()} lie on the boundary of {self._domain!r}."
         remedy = "Remove or move these rows, or correct the function."
         if what == "score" and "weighted_score" in self._functions:
-            remedy = (
-                "Use an operator that takes zeros, Mirrored() or Standardised(ProductOfParts()), or remove "
-                "these rows."
-            )
+            such = "Mirrored() or Standardised(ProductOfParts())"
+            remedy = f"Use an operator that takes zeros, {such}, or remove these rows."
         elif what == "score":
             remedy = f"{remedy[:-1]}, or pass Model(weighted_score=...) if x∘score is finite there."
-        raise ScoreError(f"{message} {remedy}")
+        raise NotFiniteError(message, rows=bad, remedy=remedy)
+
+
+def in_coordinates(model: Model, chart: Chart) -> Model:
+    """The model as a density qJ in the coordinates of a chart."""
+
+    def score(x: Array) -> Array:
+        return model.score(x) + chart.log_volume_gradient(x)
+
+    return Model(score=score, domain=chart.region, batched=True, name=model.name)
 
 
 def call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:
@@ -337,10 +299,9 @@ def call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if sum(kind in positional for kind in kinds) >= 2 or inspect.Parameter.VAR_POSITIONAL in kinds:
         return function(n, rng)
-    raise SamplingError(
-        f"The sampler {title(function)} takes no random number generator, so its draws could not be "
-        "repeated. Give it the signature sample(n, rng)."
-    )
+    reason = "takes no random number generator, so its draws could not be repeated."
+    remedy = "Give it the signature sample(n, rng)."
+    raise SamplingError(f"The sampler {title(function)} {reason}", remedy=remedy)
 
 
 def title(function: Function) -> str:

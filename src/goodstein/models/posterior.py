@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
-from goodstein.models.averages import ROWS, evaluate, truncated
+from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.model import Model, title
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import require_functions
 
 
-class Posterior(Model):
+class Posterior(Averaged):
     r"""A posterior q(θ) ∝ π₀(θ) ∏_l π(y_l | θ), whose score is a sum over the observations y_l.
 
     .. math:: s(\theta) = \nabla \log \pi_0(\theta) + \sum_{l=1}^L \nabla_\theta \log \pi(y_l \mid \theta).
@@ -73,18 +74,15 @@ class Posterior(Model):
         sample: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> None:
-        for argument, function in (("prior_score", prior_score), ("likelihood_score", likelihood_score)):
-            if not callable(function):
-                raise InputError(f"`{argument}` of Posterior must be a function, got {function!r}.")
+        require_functions({"prior_score": prior_score, "likelihood_score": likelihood_score}, "Posterior")
         try:
             self._observations = np.array(observations)
         except ValueError as error:
             raise InputError(f"`observations` of Posterior must be one array: {error}.") from None
         if self._observations.ndim == 0 or len(self._observations) == 0:
-            raise InputError(
-                f"`observations` of Posterior needs one row for each observation and at least one, got shape "
-                f"{self._observations.shape}."
-            )
+            needs = "of Posterior needs one row for each observation and at least one"
+            reason = f"{needs}, got shape {self._observations.shape}."
+            raise InputError(reason, argument="observations", predicate=True)
         self._observations.setflags(write=False)
         super().__init__(score=prior_score, domain=domain, sample=sample)
         del self._functions["score"]  # of the prior alone
@@ -108,18 +106,12 @@ class Posterior(Model):
         return self.subsampled_score(x, None)
 
     def weighted_score(self, x: ArrayLike) -> Array:
-        """x ∘ s(x), (n, d)."""
         return self._points(x) * self.score(x)
 
     def subsampled_score(self, x: ArrayLike, index: npt.NDArray[np.intp] | None) -> Array:
         """∇log π₀(θ_i) + (L/m) Σ_{l in row i of the index} ∇_θ log π(y_l | θ_i), (n, d).
 
-        Parameters
-        ----------
-        x
-            Points θ_i, (n, d).
-        index
-            Which observations each point looks at, (n, m); None for all of them.
+        The index, (n, m), says which observations each point looks at; None for all of them.
         """
         points = self._points(x)
         if not len(points):
@@ -131,10 +123,6 @@ class Posterior(Model):
         values = np.asarray(prior + (total if m == size else (size / m) * total))
         self._require_finite("score", values, points)
         return values
-
-    def truncated(self, domain: Domain) -> Self:
-        """The posterior on a part of its domain."""
-        return truncated(self, domain)
 
     def _one_by_one(self, x: Array, index: npt.NDArray[np.intp] | None, m: int) -> Array:
         """Σ over the observations of each point, one point after the other, (n, d)."""
@@ -168,6 +156,5 @@ class Posterior(Model):
             )
         return values
 
-    def __repr__(self) -> str:
-        where = "" if self._domain is None else f", domain={self._domain!r}"
-        return f"Posterior({self.name}, {len(self._observations)} observations{where})"
+    def _title(self) -> str:
+        return f"{self.name}, {len(self._observations)} observations"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,7 @@ class Truncated(Family):
 
     .. math::
 
-        q_V(x) \propto q(x)\, 1\{x \in V\},
-        \qquad
-        s_V(x) = \nabla\log q(x) \quad (x \in V).
+        q_V(x) \propto q(x)\, 1\{x \in V\}, \qquad s_V(x) = \nabla\log q(x) \quad (x \in V).
 
     The score is that of the model without truncation, so the mass of V is never needed.
     V is part of the null hypothesis: it must be known, not read off the data.
@@ -60,8 +58,6 @@ class Truncated(Family):
     True
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("model", "domain")
-
     model: Any
     _model: Model
 
@@ -86,7 +82,6 @@ class Truncated(Family):
         return self._model.has_sample
 
     def score(self, x: ArrayLike) -> Array:
-        """Score of the model without truncation, (n, d)."""
         return self._model.score(self._points(x))
 
     def weighted_score(self, x: ArrayLike) -> Array:
@@ -104,20 +99,8 @@ class Truncated(Family):
     def sample(self, n: int, rng: RNG = None, *, max_draws_per_point: int = 10_000) -> Array:
         """Draw ``n`` independent points, (n, d), by rejection from the model.
 
-        Parameters
-        ----------
-        n
-            Number of points.
-        rng
-            Seed or generator; the same seed gives the same points.
-        max_draws_per_point
-            How many draws from the model one point may cost on average.
-
-        Raises
-        ------
-        SamplingError
-            When the model cannot be sampled, or when a hundred times ``max_draws_per_point``
-            draws have shown that the domain has too little mass.
+        One point may cost ``max_draws_per_point`` draws from the model on average; a hundred times as many
+        are made before :class:`SamplingError` says that the domain has too little mass.
         """
         n = check_count(n, "n", 0)
         limit = check_count(max_draws_per_point, "max_draws_per_point")
@@ -129,7 +112,13 @@ class Truncated(Family):
             if drawn < 100 * limit:
                 batch = min(batch, 100 * limit - drawn)
             elif accepted * limit < drawn:
-                raise SamplingError(self._too_rare(accepted, drawn, limit))
+                seen = f"{accepted:,} of {drawn:,} draws".replace(",", " ")
+                where = f"{self.domain!r} has almost no mass under {self._model.name}"
+                own = "give the model a sampler of its own: Model(score=..., sample=..., domain=...)"
+                raise SamplingError(
+                    f"{where}: {seen} fell inside, and one point may cost {limit} draws.",
+                    remedy=f"Check model and domain, raise `max_draws_per_point`, or {own}.",
+                )
             for points, inside in self._proposals(batch, generator):
                 kept.append(points[inside])
                 accepted += len(kept[-1])
@@ -150,22 +139,12 @@ class Truncated(Family):
     def _proposals(self, n: int, rng: np.random.Generator) -> Iterator[tuple[Array, BoolArray]]:
         """Draws from the model and which of them lie inside, in batches of bounded memory."""
         if not self.has_sample:
-            raise SamplingError(
-                f"{self!r} cannot be sampled, because {self._model.name} has no sampler. "
-                "Pass Model(score=..., sample=...) as `model`."
-            )
+            reason = f"{self!r} cannot be sampled, because {self._model.name} has no sampler."
+            raise SamplingError(reason, remedy="Pass Model(score=..., sample=...) as `model`.")
         while n > 0:
             points = self._model.sample(min(n, max(1, LARGEST_BATCH // self.dim)), rng)
             yield points, self.domain.contains(points)
             n -= len(points)
-
-    def _too_rare(self, accepted: int, drawn: int, limit: int) -> str:
-        seen = f"{accepted:,} of {drawn:,} draws".replace(",", " ")
-        return (
-            f"{self.domain!r} has almost no mass under {self._model.name}: {seen} fell inside, and one point "
-            f"may cost {limit} draws. Check model and domain, raise `max_draws_per_point`, or give the model "
-            "a sampler of its own: Model(score=..., sample=..., domain=...)."
-        )
 
 
 def _require_within(domain: Domain, model: Model) -> None:
@@ -179,23 +158,18 @@ def _require_within(domain: Domain, model: Model) -> None:
     if own.dim != domain.dim:
         raise InputError(f"{model.name} has dimension {own.dim}, but {domain!r} has {domain.dim}.")
     if own != domain and (not own.flat or isinstance(domain, Chart)):
-        raise DomainError(
-            f"`domain`: {model.name} is a density on {own!r}, which says nothing about {domain!r}. Pass a "
-            "model of the coordinates that the domain has."
-        )
+        reason = f"{model.name} is a density on {own!r}, which says nothing about {domain!r}."
+        remedy = "Pass a model of the coordinates that the domain has."
+        raise DomainError(reason, argument="domain", remedy=remedy)
     if not own.has_boundary or own == domain:
         return
-    if not domain.has_boundary or (own.bounded and not domain.bounded):
-        beyond = True
-    elif domain.bounded:
+    beyond = not domain.has_boundary or (own.bounded and not domain.bounded)
+    if not beyond and domain.bounded:
         try:
             points = domain.sample_uniform(256, np.random.default_rng(0))
         except (DomainError, SamplingError):
             return
         beyond = not own.contains(points).all()
-    else:
-        return
     if beyond:
-        raise DomainError(
-            f"`domain`: {domain!r} reaches beyond {own!r}, where {model.name} lives. Pass a region within it."
-        )
+        reason = f"{domain!r} reaches beyond {own!r}, where {model.name} lives."
+        raise DomainError(reason, argument="domain", remedy="Pass a region within it.")

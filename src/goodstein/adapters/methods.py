@@ -1,0 +1,24 @@
+"""Models from objects with methods of the usual names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goodstein.domains.base import Domain
+from goodstein.foreign import describe, unusable
+from goodstein.models.model import Model
+
+
+def from_methods(model: Any) -> Model:
+    """The model of an object with ``score`` or ``logpdf``, such as a distribution of the families."""
+    # An object may have a method and yet say that it cannot be used, as a truncated score does.
+    methods = {
+        key: getattr(model, key, None) if getattr(model, f"has_{key}", True) else None
+        for key in ("score", "logpdf", "sample", "weighted_score")
+    }
+    domain = getattr(model, "domain", None)
+    if domain is not None and not isinstance(domain, Domain):
+        must = "must be a goodstein.domains.Domain or None"
+        raise unusable(f"the attribute `domain` of {describe(model)} {must}, got {domain!r}.")
+    found = {key: method for key, method in methods.items() if callable(method)}
+    return Model(**found, domain=domain, batched=getattr(model, "batched", False), name=describe(model))

@@ -1,0 +1,14 @@
+from goodstein.domains.ball import Ball as Ball
+from goodstein.domains.base import Domain as Domain
+from goodstein.domains.base import Face as Face
+from goodstein.domains.box import Box as Box
+from goodstein.domains.box import Orthant as Orthant
+from goodstein.domains.chart import Chart as Chart
+from goodstein.domains.circle import Circle as Circle
+from goodstein.domains.circle import Torus as Torus
+from goodstein.domains.euclidean import Euclidean as Euclidean
+from goodstein.domains.lattice import Lattice as Lattice
+from goodstein.domains.polygon import Polygon as Polygon
+from goodstein.domains.polytope import Polytope as Polytope
+from goodstein.domains.simplex import Simplex as Simplex
+from goodstein.domains.sphere import Sphere as Sphere

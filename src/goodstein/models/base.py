@@ -1,0 +1,99 @@
+"""What every model is asked, whatever the kind of its data."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from goodstein.data.base import Data, OwnData
+from goodstein.data.points import Points, draw
+from goodstein.types import RNG
+from goodstein.validation import as_generator
+
+
+class AnyModel:
+    """A model as the library sees it: a name, perhaps a sampler, and how it takes part in a test."""
+
+    takes: ClassVar[type[Data] | None] = Points
+    """The kind of data that it is a model of; None where that is not known."""
+
+    latent: ClassVar[bool] = False
+    """Whether its score can only be estimated, by draws of latent variables."""
+
+    estimated: bool = False
+    """Whether the score is an estimate with random errors."""
+
+    name: Any
+
+    @property
+    def domain(self) -> Any:
+        """Where the data live; None where that is not known."""
+        return None
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether data can be drawn from it."""
+        return False
+
+    @property
+    def sampler_advice(self) -> str:
+        """How to give it a sampler."""
+        return f"Pass {type(self).__name__}(..., sample=function of (n, rng))"
+
+    def sample(self, n: int, rng: RNG = None) -> Any:
+        """n observations."""
+        raise NotImplementedError
+
+    def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data | None:
+        """n observations of its kind of data; None where they depend on what was observed."""
+        return Points(draw(self, domain, n, rng))
+
+    def on(self, domain: Any) -> Self:
+        """The same model, declared to live on a domain."""
+        return self
+
+    def was_fitted_to(self, observations: Any) -> bool:
+        """Whether it is known to have been fitted to these very data."""
+        return False
+
+    def default_operator(self) -> Any:
+        """The operator for users who name none; None leaves the choice to the domain."""
+        return None
+
+
+class OwnModel(AnyModel):
+    """A user's model of a kind of data of their own: its methods are those of the user's object."""
+
+    takes = None
+
+    def __init__(self, own: Any, name: str) -> None:
+        self.own, self.name = own, name
+
+    @property
+    def domain(self) -> Any:
+        return getattr(self.own, "domain", None)
+
+    @property
+    def has_sample(self) -> bool:
+        return callable(getattr(self.own, "sample", None))
+
+    @property
+    def sampler_advice(self) -> str:
+        return "Give the model a method sample(n, rng)"
+
+    def sample(self, n: int, rng: RNG = None) -> Any:
+        return self.own.sample(n, as_generator(rng))
+
+    def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data:
+        sample = self.sample(n, rng)
+        return sample if isinstance(sample, Data) else OwnData(sample)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["own"], name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
