@@ -1,24 +1,5 @@
-"""Radial kernels k(x, y) = φ(‖x − y‖²) and the rules that choose their bandwidth."""
+"""Kernels, and the rules that choose their bandwidth."""
 
-from goodstein.kernels.bandwidth import Median
-from goodstein.kernels.base import RadialKernel
-from goodstein.kernels.categorical import CategoricalProduct
-from goodstein.kernels.gaussian import Gaussian
-from goodstein.kernels.hamming import Hamming
-from goodstein.kernels.imq import IMQ, RationalQuadratic
-from goodstein.kernels.matern import Matern52
-from goodstein.kernels.sum import Sum
-from goodstein.kernels.whitened import Whitened
+from goodstein.lazy import attach
 
-__all__ = [
-    "IMQ",
-    "CategoricalProduct",
-    "Gaussian",
-    "Hamming",
-    "Matern52",
-    "Median",
-    "RadialKernel",
-    "RationalQuadratic",
-    "Sum",
-    "Whitened",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from goodstein.errors import BandwidthError, InputError
+from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
+from goodstein.validation import check_positive
 
 MAX_POINTS = 1000
 
@@ -41,8 +42,7 @@ class Median:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.scale, Real) and math.isfinite(self.scale) and self.scale > 0):
-            raise InputError(f"`scale` of Median must be a positive number, got {self.scale!r}.")
+        check_positive(self.scale, "`scale` of Median")
 
     def __call__(self, points: Array) -> float:
         """Apply the rule to points (n, m)."""
@@ -58,33 +58,25 @@ class Median:
         lower = upper if count % 2 else float(squared[: count // 2].max())
         median = 0.5 * (math.sqrt(lower) + math.sqrt(upper))
         if not math.isfinite(median) or (median == 0 and not squared.any() and np.ptp(points, axis=0).any()):
-            raise InputError(
-                f"`data`: values of magnitude {np.abs(points).max():.1g} are beyond the range in which "
-                "distances can be squared. Rescale the data and the model to other units."
-            )
+            reason = f"values of magnitude {np.abs(points).max():.1g} are beyond the range in which distances"
+            remedy = "Rescale the data and the model to other units."
+            raise InputError(f"{reason} can be squared.", argument="data", remedy=remedy)
         if median == 0:
             positive = np.sqrt(squared[squared > 0])
             if not positive.size:
-                raise BandwidthError(
-                    f"`data`: all {n} points are equal, so no bandwidth can be taken from them. "
-                    "Check the data, or pass a kernel with a bandwidth, for example IMQ(bandwidth=1.0)."
-                )
+                reason = f"all {n} points are equal, so no bandwidth can be taken from them."
+                remedy = "Check the data, or pass a kernel with a bandwidth, for example IMQ(bandwidth=1.0)."
+                raise BandwidthError(reason, argument="data", remedy=remedy)
             median = float(positive.mean())
         return self.scale * median
 
 
 def _squared_distances(points: Array) -> Array:
     """‖x_i − x_j‖² over i < j; by one matrix product, exactly where that would cancel."""
-    n = len(points)
-    centred = points - np.median(points, axis=0)
-    norms = np.einsum("ij,ij->i", centred, centred)
-    squared = centred @ centred.T
-    squared *= -2.0
-    squared += norms[:, None]
-    squared += norms
-    upper = ~np.tri(n, dtype=bool)
-    result: Array = squared[upper]
-    threshold = 1e-8 * float(norms.max())
+    near = placed(points, np.median(points, axis=0))
+    upper = ~np.tri(len(points), dtype=bool)
+    result: Array = near.squared_distances(near)[upper]
+    threshold = 1e-8 * float(near.right[:, -1].max())  # squared norms
     if result.min() <= threshold:
         # A difference of equal rows must come out as exactly 0, a tiny one with its digits.
         small = np.flatnonzero(result <= threshold)

@@ -1,4 +1,4 @@
-"""What a radial kernel is, and how a tile of the Stein matrix is made from it."""
+"""What a kernel is, what all kernels can do without saying so, and sums of them."""
 
 from __future__ import annotations
 
@@ -6,114 +6,124 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
-from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
+from goodstein.kernels.tile import Parts, Tile
+from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, Single
 
-if TYPE_CHECKING:
-    from goodstein.kernels.sum import Sum
 
+class Kernel:
+    """A positive semidefinite function of two observations.
 
-class Tile(Protocol):
-    """The parts of one tile of the Stein matrix that do not depend on the kernel.
-
-    The tile is H = φ∘P + φ′∘Q + φ″∘R, where φ and its derivatives act on the squared
-    distances ρ. See :mod:`goodstein.stein.forms`.
+    A kernel of points that is a function of their distance has :meth:`profiles`, from which all else
+    follows; it derives from :class:`RadialKernel`, or names itself :attr:`radial`. Any other kernel has
+    :meth:`__call__`. The rest has defaults.
     """
 
     @property
-    def unit(self) -> bool:
-        """Whether G is the identity, so that R = −4ρ."""
-        ...
+    def radial(self) -> bool:
+        """Whether k(x, y) = φ(‖x − y‖²), with φ and its derivatives in :meth:`profiles`."""
+        return False
 
-    def rho(self, scale: float = 1.0, offset: float = 0.0) -> Array:
-        """offset + scale·ρ, in a buffer that the caller may overwrite."""
-        ...
+    @property
+    def analytic(self) -> bool | None:
+        """Whether it is real analytic, which tests at finitely many locations need; None: not declared."""
+        return None
 
-    def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
-        """p·P + q·Q + r·R, in a buffer of its own; with `unit` also plus the constant `one`."""
-        ...
+    @property
+    def terms(self) -> tuple[Kernel, ...]:
+        """The kernels of which it is the sum: itself."""
+        return (self,)
 
-    def buffer(self) -> Array:
-        """A buffer of the tile's shape, its content arbitrary."""
-        ...
+    @property
+    def given(self) -> Any:
+        """What the user handed in."""
+        return self
 
+    def coordinates(self, points: Array) -> Array:
+        """Points (n, m) where the kernel looks at them: as they are."""
+        return points
 
-SQUARED = 16.0
-"""Powers of a single-precision exponential multiply its rounding error; beyond this it is made anew."""
+    @property
+    def plain(self) -> Kernel:
+        """The kernel in its own coordinates: itself."""
+        return self
 
+    @property
+    def bandwidths(self) -> float | list[Any] | None:
+        """The bandwidth, as reports show it: a list for a sum, None where there is none, or none yet."""
+        return None
 
-class Parts:
-    """ρ, P, Q and R of one tile in single precision, for several kernels, which must not change them.
-
-    Lengths are in units of √`unit`: ρ/unit, P, Q/unit and R/unit².
-    """
-
-    def __init__(self, rho: Single, p: Single, q: Single, r: Single, unit: float) -> None:
-        self.rho, self.p, self.q, self.r, self.unit = rho, p, q, r, unit
-        self._rate, self._first = 0.0, 0.0
-        self._derivatives: dict[float, tuple[Single, Single]] = {}
-
-    def buffer(self, number: int) -> Single:
-        """A buffer of the tile's shape, its content arbitrary, the same at every call."""
-        return scratch(f"parts{number}", self.rho.shape, np.float32)
-
-    def derivatives(self, exponent: float) -> tuple[Single, Single]:
-        """e·Q and e(e − 1)·R, for kernels that are powers; both factors must be exact in single precision."""
-        if exponent not in self._derivatives:
-            first = scratch(f"parts:first{exponent}", self.rho.shape, np.float32)
-            second = scratch(f"parts:second{exponent}", self.rho.shape, np.float32)
-            np.multiply(self.q, np.float32(exponent), out=first)
-            np.multiply(self.r, np.float32(exponent * (exponent - 1.0)), out=second)
-            self._derivatives[exponent] = first, second
-        return self._derivatives[exponent]
-
-    def exponential(self, rate: float) -> Single:
-        """exp(rate·ρ/unit), which must not be changed; by squaring where it was asked for half the rate."""
-        k = scratch("parts:exponential", self.rho.shape, np.float32)
-        squarings = _squarings(rate, self._rate) if self._rate else None
-        if squarings is None or abs(rate) > SQUARED * abs(self._first):
-            np.multiply(self.rho, np.float32(rate), out=k)
-            np.exp(k, out=k)
-            self._first = rate
-        else:
-            for _ in range(squarings):
-                np.multiply(k, k, out=k)
-        self._rate = rate
-        return k
-
-
-def _squarings(rate: float, before: float) -> int | None:
-    """How often to square exp(before·ρ) to get exp(rate·ρ); None if that is no way to get it cheaply."""
-    for count in range(4):
-        if abs(rate - before * 2**count) <= 1e-6 * abs(rate):
-            return count
-    return None
-
-
-class Kernel(Protocol):
-    """What the library asks of a kernel: anything with these two methods can be passed as `kernel`."""
-
-    def fitted(self, points: Array) -> Kernel:
-        """The same kernel with everything that it takes from the data fixed."""
-        ...
+    @property
+    def shortest_length(self) -> float:
+        """The shortest bandwidth; a kernel that names none is taken to have unit length."""
+        return min(float(term.bandwidths or 1.0) for term in self.terms)  # type: ignore[arg-type]
 
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
-        """φ(ρ), φ′(ρ), …, up to the derivative of the given order."""
-        ...
+        """φ(ρ), φ′(ρ), …, up to the derivative of the given order, each in an array of its own."""
+        raise InputError(
+            f"{self!r} is no function of a distance with derivatives, which are needed here. Use IMQ() or "
+            "Gaussian()."
+        )
+
+    def __call__(self, x: Any, y: Any) -> Array:
+        """k(x_i, y_j) for the rows of x (n, m) and y (k, m), an (n, k) array."""
+        return self.profiles(squared_distances(np.asarray(x, float), np.asarray(y, float)), order=0)[0]
+
+    def fitted(self, points: Any) -> Kernel:
+        """The same kernel with everything that it takes from the data fixed."""
+        return self
+
+    def scaled(self, factor: float) -> Kernel:
+        """The same kernel with those bandwidths that are numbers multiplied by a factor."""
+        return self
+
+    def at_scales(self, scales: Sequence[float], rates: Sequence[float]) -> list[Kernel]:
+        """The kernel at multiples of the bandwidth that it takes from the data, or at several rates.
+
+        Itself alone if it has neither, or if its bandwidth was given as a number.
+        """
+        return [self]
+
+    def stein_tile(self, tile: Tile) -> Array:
+        """One tile of the Stein matrix, φ∘P + φ′∘Q + φ″∘R; kernels override it only to be faster."""
+        rho = tile.rho()
+        # Rounding may leave a squared distance a hair below zero, where a profile need not be defined.
+        phi, slope, curvature = self.profiles(np.maximum(rho, 0.0, out=rho))
+        out = tile.combine(1.0, 0.0, 0.0) * phi
+        out += tile.combine(0.0, 1.0, 0.0) * slope
+        out += tile.combine(0.0, 0.0, 1.0) * curvature
+        return out
+
+    @property
+    def shares_parts(self) -> bool:
+        """Whether :meth:`stein_parts` may be used."""
+        return False
+
+    def stein_parts(self, parts: Parts, out: Single) -> None:
+        """A tile from parts that several bandwidths share, divided by :meth:`parts_scale`."""
+        raise NotImplementedError
+
+    def parts_scale(self, unit: float) -> float:
+        """A factor that is the same for all pairs."""
+        return 1.0
+
+    def __add__(self, other: Any) -> Sum:
+        return Sum((self, other))
 
 
 @dataclass(frozen=True)
-class RadialKernel(ABC):
+class RadialKernel(Kernel, ABC):
     """A kernel k(x, y) = φ(‖x − y‖²) with a length scale.
 
     A kernel of your own is a frozen dataclass that inherits from this one and implements
-    :meth:`profiles`, the function φ of ρ = ‖x − y‖² and its derivatives with respect to ρ.
+    :meth:`profiles`, the function φ of ρ = ‖x − y‖² and its derivatives with respect to ρ. If φ is real
+    analytic, say so: ``analytic = True``.
 
     Parameters
     ----------
@@ -123,6 +133,7 @@ class RadialKernel(ABC):
     """
 
     bandwidth: float | Median | None = None
+    radial = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
         wrong = isinstance(self.bandwidth, (bool, type))
@@ -149,11 +160,13 @@ class RadialKernel(ABC):
         """φ(ρ), φ′(ρ), …, up to the derivative of the given order, each in an array of its own."""
 
     def fitted(self, points: Array) -> Self:
-        """The same kernel with its bandwidth a number."""
         if isinstance(self.bandwidth, float):
             return self
-        rule = Median() if self.bandwidth is None else self.bandwidth
-        return replace(self, bandwidth=float(rule(points)))
+        return replace(self, bandwidth=float(self._rule(points)))
+
+    @property
+    def _rule(self) -> Any:
+        return Median() if self.bandwidth is None else self.bandwidth
 
     @property
     def length(self) -> float:
@@ -162,27 +175,137 @@ class RadialKernel(ABC):
             raise InputError(f"{self!r} has no bandwidth yet: call .fitted(points) first.")
         return self.bandwidth
 
-    def stein_tile(self, tile: Tile) -> Array:
-        """One tile of the Stein matrix; kernels override it only to be faster."""
-        return generic_tile(self, tile)
+    @property
+    def bandwidths(self) -> float | None:
+        return self.bandwidth if isinstance(self.bandwidth, float) else None
 
-    def __call__(self, x: Array, y: Array) -> Array:
-        """k(x_i, y_j) for the rows of x (n, m) and y (k, m), an (n, k) array."""
-        difference = np.asarray(x, float)[:, None, :] - np.asarray(y, float)[None, :, :]
-        return self.profiles((difference**2).sum(axis=-1), order=0)[0]
+    @property
+    def median_multiple(self) -> float | None:
+        """The factor on the median distance that becomes the bandwidth; None if it is found otherwise."""
+        usual = type(self).fitted is RadialKernel.fitted and type(self._rule) is Median
+        return self._rule.scale if usual else None
 
-    def __add__(self, other: Kernel) -> Sum:
-        from goodstein.kernels.sum import Sum
+    def scaled(self, factor: float) -> Self:
+        return replace(self, bandwidth=factor * self.bandwidth) if isinstance(self.bandwidth, float) else self
 
-        return Sum((self, other))
+    def at_scales(self, scales: Sequence[float], rates: Sequence[float]) -> list[Kernel]:
+        """The kernel at multiples of its bandwidth; itself alone if that is a number or has another rule."""
+        if not isinstance(self._rule, Median):
+            return [self]
+        return [replace(self, bandwidth=Median(self._rule.scale * scale)) for scale in scales]
 
 
-def generic_tile(kernel: Kernel, tile: Tile) -> Array:
-    """φ∘P + φ′∘Q + φ″∘R from the profiles alone."""
-    rho = tile.rho()
-    # Rounding may leave a squared distance a hair below zero, where a profile need not be defined.
-    phi, slope, curvature = kernel.profiles(np.maximum(rho, 0.0, out=rho))
-    out = tile.combine(1.0, 0.0, 0.0) * phi
-    out += tile.combine(0.0, 1.0, 0.0) * slope
-    out += tile.combine(0.0, 0.0, 1.0) * curvature
-    return out
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """k₁ + k₂ + …, each with its own bandwidth; written ``Gaussian() + IMQ()``.
+
+    Examples
+    --------
+    >>> from goodstein.kernels import IMQ, Gaussian
+    >>> Gaussian(bandwidth=1.0) + IMQ(bandwidth=2.0)
+    Gaussian(bandwidth=1.0) + IMQ(bandwidth=2.0, exponent=-0.5)
+    """
+
+    kernels: tuple[Kernel, ...]
+    radial = True
+
+    def __post_init__(self) -> None:
+        given = [kernel if isinstance(kernel, Kernel) else Wrapped(kernel) for kernel in self.kernels]
+        flat = tuple(term for kernel in given for term in kernel.terms)
+        if not flat:
+            raise InputError("A sum of kernels needs at least one kernel.")
+        for kernel in given:
+            if not kernel.radial:
+                raise InputError(
+                    f"{kernel!r} cannot be a term of a sum of kernels. "
+                    "Sum plain radial kernels, and whiten the sum: Whitened(Gaussian() + IMQ())."
+                )
+        object.__setattr__(self, "kernels", flat)
+
+    @property
+    def terms(self) -> tuple[Kernel, ...]:
+        return self.kernels
+
+    @property
+    def analytic(self) -> bool:
+        return all(kernel.analytic for kernel in self.kernels)
+
+    @property
+    def bandwidths(self) -> list[Any]:
+        return [kernel.bandwidths for kernel in self.kernels]
+
+    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
+        terms = [kernel.profiles(rho, order) for kernel in self.kernels]
+        return [np.sum(parts, axis=0) for parts in zip(*terms, strict=True)]
+
+    def fitted(self, points: Array) -> Sum:
+        return Sum(tuple(kernel.fitted(points) for kernel in self.kernels))
+
+    def scaled(self, factor: float) -> Sum:
+        return Sum(tuple(kernel.scaled(factor) for kernel in self.kernels))
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.kernels))
+
+
+@dataclass(frozen=True)
+class Wrapped(Kernel):
+    """A plain object of a user's with some of a kernel's methods, or a function k(x, y), as a kernel."""
+
+    thing: Any
+
+    @property
+    def radial(self) -> bool:
+        return hasattr(self.thing, "profiles")
+
+    @property
+    def analytic(self) -> bool | None:
+        declared: bool | None = getattr(self.thing, "analytic", None)
+        return declared
+
+    @property
+    def bandwidths(self) -> float | None:
+        width = getattr(self.thing, "bandwidth", None)
+        return float(width) if isinstance(width, int | float) else None
+
+    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
+        if not self.radial:
+            return super().profiles(rho, order)
+        found: Sequence[Array] = self.thing.profiles(rho, order=order)
+        return found
+
+    def __call__(self, x: Any, y: Any) -> Array:
+        return np.asarray(self.thing(x, y) if callable(self.thing) else super().__call__(x, y))
+
+    def fitted(self, points: Any) -> Self:
+        fit = getattr(self.thing, "fitted", None)
+        return self if fit is None else type(self)(fit(points))
+
+    @property
+    def given(self) -> Any:
+        """The user's object."""
+        return self.thing
+
+    def __repr__(self) -> str:
+        return repr(self.thing)
+
+
+def as_kernel(thing: Any, name: str = "kernel") -> Kernel:
+    """What was passed as the argument `name`, a plain object wrapped; raises where it is no kernel.
+
+    A plain object needs ``fitted(points)``, and either ``profiles(rho, order)`` or ``__call__(x, y)``.
+    """
+    if isinstance(thing, Kernel):
+        return thing
+    if isinstance(thing, type) or not hasattr(thing, "fitted"):
+        expected = "kernels" if name.endswith("s") else "a kernel"
+        raise InputError(
+            f"`{name}` must be {expected} such as IMQ() or Gaussian(bandwidth=1.0), got {thing!r}."
+        )
+    # A kernel on graphs, `form`, need not be called either.
+    if not (callable(thing) or hasattr(thing, "profiles") or hasattr(thing, "form")):
+        raise InputError(
+            f"`{name}`: {thing!r} can neither be called, k(x, y), nor has it a method `profiles`. Use "
+            "Gaussian(), IMQ() or another kernel of goodstein.kernels."
+        )
+    return Wrapped(thing)

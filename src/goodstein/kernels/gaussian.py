@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein.kernels.base import Parts, RadialKernel, Tile
+from goodstein.kernels.base import RadialKernel
+from goodstein.kernels.tile import Parts, Tile
 from goodstein.types import Array, Single
 
 
@@ -15,8 +16,7 @@ from goodstein.types import Array, Single
 class Gaussian(RadialKernel):
     """k(x, y) = exp(−‖x − y‖² / 2ℓ²), with bandwidth ℓ.
 
-    Light tails: a discrepancy far out in the tails, or in high dimension, is seen better by
-    :class:`IMQ`.
+    Light tails: a discrepancy far out in the tails, or in high dimension, is seen better by :class:`IMQ`.
 
     Examples
     --------
@@ -25,6 +25,9 @@ class Gaussian(RadialKernel):
     >>> Gaussian(bandwidth=1.0)(np.zeros((1, 2)), np.array([[1.0, 1.0]]))
     array([[0.36787944]])
     """
+
+    analytic = True  # no annotations: not fields
+    shares_parts = True
 
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         """Each derivative in ρ is the one before times −1/2ℓ²."""
@@ -41,14 +44,7 @@ class Gaussian(RadialKernel):
         out *= k
         return out
 
-    shares_parts = True  # no annotation: not a field
-
-    def parts_scale(self, unit: float) -> float:
-        """A factor that is the same for all pairs: none."""
-        return 1.0
-
     def stein_parts(self, parts: Parts, out: Single) -> None:
-        """The same from parts that several bandwidths share."""
         rate = float(np.float32(-0.5 * parts.unit / self.length**2))
         inner = np.multiply(parts.r, np.float32(rate), out=parts.buffer(0))
         inner += parts.q

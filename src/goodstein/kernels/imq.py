@@ -2,31 +2,97 @@
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.kernels.base import Parts, RadialKernel, Tile
+from goodstein.kernels.base import RadialKernel
+from goodstein.kernels.tile import Parts, Tile
 from goodstein.types import Array, Single
+from goodstein.validation import check_positive
+
+SHARED = (-0.5, -1.0)
+"""Exponents for which kernels are made from shared parts."""
 
 
-def _power_profiles(rho: Array, exponent: float, scale: float, order: int) -> list[Array]:
-    """(1 + ρ/scale)^exponent and its derivatives in ρ."""
-    base = 1.0 + rho / scale
-    phi = _power(base, exponent)
-    profiles = [phi]
-    factor = 1.0
-    for k in range(order):
-        factor *= (exponent - k) / scale
-        phi = phi / base
-        profiles.append(factor * phi)
-    return profiles
+class _Power(RadialKernel):
+    """k = (1 + ρ/scale)^exponent."""
+
+    analytic = True
+
+    @property
+    @abstractmethod
+    def power(self) -> tuple[float, float]:
+        """The exponent and the scale."""
+
+    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
+        exponent, scale = self.power
+        base = 1.0 + rho / scale
+        phi = _raised(base, exponent)
+        profiles = [phi]
+        factor = 1.0
+        for k in range(order):
+            factor *= (exponent - k) / scale
+            phi = phi / base
+            profiles.append(factor * phi)
+        return profiles
+
+    def stein_tile(self, tile: Tile) -> Array:
+        """φ(P + c₁u(Q + c₂uR)) with u = 1/(1 + ρ/scale), in as few passes as possible."""
+        exponent, scale = self.power
+        u = tile.rho(1.0 / scale, 1.0)
+        np.reciprocal(u, out=u)
+        first, second = exponent / scale, exponent * (exponent - 1.0) / scale**2
+        if tile.unit:
+            # R = −4ρ = −4·scale·(1/u − 1), so u·R needs no matrix product.
+            c = 4.0 * second * scale
+            inner = np.multiply(u, c, out=tile.buffer())
+            inner += tile.combine(0.0, first, 0.0, -c)
+        else:
+            inner = tile.combine(0.0, 0.0, second)
+            inner *= u
+            inner += tile.combine(0.0, first, 0.0)
+        inner *= u
+        inner += tile.combine(1.0, 0.0, 0.0)
+        if exponent == -0.5:
+            np.sqrt(u, out=u)
+        elif exponent != -1.0:
+            np.log(u, out=u)
+            u *= -exponent
+            np.exp(u, out=u)
+        inner *= u
+        return inner
+
+    @property
+    def shares_parts(self) -> bool:
+        return self.power[0] in SHARED
+
+    def stein_parts(self, parts: Parts, out: Single) -> None:
+        """The same from parts that several bandwidths share, for the exponents −½ and −1.
+
+        With w = 1/(ρ + scale) it is w^(−e)·(P + w(eQ + w·e(e − 1)R)), without the factor scale^(−e).
+        """
+        exponent, scale = self.power
+        first, second = parts.derivatives(exponent)
+        w = np.add(parts.rho, np.float32(scale / parts.unit), out=parts.buffer(1))
+        np.divide(np.float32(1.0), w, out=w)  # twice as fast as np.reciprocal
+        inner = np.multiply(second, w, out=parts.buffer(0))
+        inner += first
+        inner *= w
+        inner += parts.p
+        if exponent == -0.5:
+            np.sqrt(w, out=w)
+        np.multiply(inner, w, out=out)
+
+    def parts_scale(self, unit: float) -> float:
+        exponent, scale = self.power
+        return float((scale / unit) ** -exponent)
 
 
-def _power(base: Array, exponent: float) -> Array:
+def _raised(base: Array, exponent: float) -> Array:
     """base**exponent; a square root where that is what is meant, being ten times faster."""
     if exponent == -0.5:
         return 1.0 / np.sqrt(base)
@@ -36,56 +102,8 @@ def _power(base: Array, exponent: float) -> Array:
     return result
 
 
-def _power_tile(tile: Tile, exponent: float, scale: float) -> Array:
-    """φ(P + c₁u(Q + c₂uR)) with u = 1/(1 + ρ/scale), in as few passes as possible."""
-    u = tile.rho(1.0 / scale, 1.0)
-    np.reciprocal(u, out=u)
-    first, second = exponent / scale, exponent * (exponent - 1.0) / scale**2
-    if tile.unit:
-        # R = −4ρ = −4·scale·(1/u − 1), so u·R needs no matrix product.
-        c = 4.0 * second * scale
-        inner = np.multiply(u, c, out=tile.buffer())
-        inner += tile.combine(0.0, first, 0.0, -c)
-    else:
-        inner = tile.combine(0.0, 0.0, second)
-        inner *= u
-        inner += tile.combine(0.0, first, 0.0)
-    inner *= u
-    inner += tile.combine(1.0, 0.0, 0.0)
-    if exponent == -0.5:
-        np.sqrt(u, out=u)
-    elif exponent != -1.0:
-        np.log(u, out=u)
-        u *= -exponent
-        np.exp(u, out=u)
-    inner *= u
-    return inner
-
-
-def _power_parts(parts: Parts, exponent: float, scale: float, out: Single) -> None:
-    """The same from parts that several bandwidths share, for the exponents −½ and −1.
-
-    With w = 1/(ρ + scale) it is w^(−e)·(P + w(eQ + w·e(e − 1)R)), without the factor scale^(−e).
-    """
-    first, second = parts.derivatives(exponent)
-    length = scale / parts.unit
-    w = np.add(parts.rho, np.float32(length), out=parts.buffer(1))
-    np.divide(np.float32(1.0), w, out=w)  # twice as fast as np.reciprocal
-    inner = np.multiply(second, w, out=parts.buffer(0))
-    inner += first
-    inner *= w
-    inner += parts.p
-    if exponent == -0.5:
-        np.sqrt(w, out=w)
-    np.multiply(inner, w, out=out)
-
-
-SHARED = (-0.5, -1.0)
-"""Exponents for which kernels are made from shared parts."""
-
-
 @dataclass(frozen=True)
-class IMQ(RadialKernel):
+class IMQ(_Power):
     """Inverse multiquadric k(x, y) = (1 + ‖x − y‖²/ℓ²)^β, with bandwidth ℓ and exponent β ∈ (−1, 0).
 
     The default kernel: with it convergence of the discrepancy controls convergence in law
@@ -106,30 +124,13 @@ class IMQ(RadialKernel):
         if not (isinstance(self.exponent, (int, float)) and -1.0 <= self.exponent < 0.0):
             raise InputError(f"`exponent` of IMQ must lie in [-1, 0), got {self.exponent!r}.")
 
-    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
-        """Derivatives of a power."""
-        return _power_profiles(rho, self.exponent, self.length**2, order)
-
-    def stein_tile(self, tile: Tile) -> Array:
-        """The tile by Horner's rule."""
-        return _power_tile(tile, self.exponent, self.length**2)
-
     @property
-    def shares_parts(self) -> bool:
-        """Whether :meth:`stein_parts` may be used."""
-        return self.exponent in SHARED
-
-    def stein_parts(self, parts: Parts, out: Single) -> None:
-        """The same from parts that several bandwidths share, divided by :meth:`parts_scale`."""
-        _power_parts(parts, self.exponent, self.length**2, out)
-
-    def parts_scale(self, unit: float) -> float:
-        """A factor that is the same for all pairs."""
-        return float((self.length**2 / unit) ** -self.exponent)
+    def power(self) -> tuple[float, float]:
+        return self.exponent, self.length**2
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(RadialKernel):
+class RationalQuadratic(_Power):
     """k(x, y) = (1 + ‖x − y‖²/(2αℓ²))^(−α): a mixture of Gaussian kernels of many bandwidths.
 
     Examples
@@ -144,26 +145,8 @@ class RationalQuadratic(RadialKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.alpha, (int, float)) and math.isfinite(self.alpha) and self.alpha > 0):
-            raise InputError(f"`alpha` of RationalQuadratic must be a positive number, got {self.alpha!r}.")
-
-    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
-        """Derivatives of a power."""
-        return _power_profiles(rho, -self.alpha, 2.0 * self.alpha * self.length**2, order)
-
-    def stein_tile(self, tile: Tile) -> Array:
-        """The tile by Horner's rule."""
-        return _power_tile(tile, -self.alpha, 2.0 * self.alpha * self.length**2)
+        check_positive(self.alpha, "`alpha` of RationalQuadratic")
 
     @property
-    def shares_parts(self) -> bool:
-        """Whether :meth:`stein_parts` may be used."""
-        return -self.alpha in SHARED
-
-    def stein_parts(self, parts: Parts, out: Single) -> None:
-        """The same from parts that several bandwidths share, divided by :meth:`parts_scale`."""
-        _power_parts(parts, -self.alpha, 2.0 * self.alpha * self.length**2, out)
-
-    def parts_scale(self, unit: float) -> float:
-        """A factor that is the same for all pairs."""
-        return float((2.0 * self.alpha * self.length**2 / unit) ** self.alpha)
+    def power(self) -> tuple[float, float]:
+        return -self.alpha, 2.0 * self.alpha * self.length**2

@@ -28,6 +28,8 @@ class Matern52(RadialKernel):
     array([[0.52399411]])
     """
 
+    analytic = False  # no annotation: not a field
+
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         """φ′ = −(c²/6)(1 + t)e^(−t) and φ″ = (c⁴/12)e^(−t), with c = √5/ℓ and t = c√ρ."""
         if order > 2:
@@ -38,9 +40,5 @@ class Matern52(RadialKernel):
         c = math.sqrt(5.0) / self.length
         t = c * np.sqrt(rho)
         decay = np.exp(-t)
-        profiles = [
-            (1.0 + t + t * t / 3.0) * decay,
-            (-(c**2) / 6.0) * (1.0 + t) * decay,
-            (c**4 / 12.0) * decay,
-        ]
-        return profiles[: order + 1]
+        slope, curvature = (-(c**2) / 6.0) * (1.0 + t) * decay, (c**4 / 12.0) * decay
+        return [(1.0 + t + t * t / 3.0) * decay, slope, curvature][: order + 1]

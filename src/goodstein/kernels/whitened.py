@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.kernels.base import Kernel
+from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
 from goodstein.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
+class Whitened(Kernel):
     """A kernel in coordinates y = Lᵀx in which the data have unit covariance.
 
     The whole test moves to these coordinates: the test functions are f(x) = L⁻ᵀf̃(y), so
@@ -44,6 +45,7 @@ class Whitened:
     def __post_init__(self) -> None:
         if isinstance(self.kernel, Whitened):
             raise InputError("A whitened kernel cannot be whitened again.")
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
         if self.metric is not None:
             metric = np.array(self.metric, dtype=float)
             if metric.ndim != 2 or metric.shape[0] != metric.shape[1] or not np.allclose(metric, metric.T):
@@ -61,8 +63,29 @@ class Whitened:
             raise InputError(f"{self!r} has no metric yet: call .fitted(points) first.")
         return _cholesky(self.metric, "`metric` of Whitened is not positive definite")
 
+    def coordinates(self, points: Array) -> Array:
+        """The whitened points, y = Lᵀx."""
+        return np.asarray(points @ self.linear_map)
+
+    @property
+    def plain(self) -> Kernel:
+        return self.kernel
+
+    @property
+    def terms(self) -> tuple[Kernel, ...]:
+        return self.kernel.terms
+
+    @property
+    def bandwidths(self) -> float | list[Any] | None:
+        return self.kernel.bandwidths
+
+    def scaled(self, factor: float) -> Whitened:
+        return replace(self, kernel=self.kernel.scaled(factor))
+
+    def __call__(self, x: Any, y: Any) -> Array:
+        return self.kernel(self.coordinates(np.asarray(x, float)), self.coordinates(np.asarray(y, float)))
+
     def fitted(self, points: Array) -> Whitened:
-        """The same kernel with metric and bandwidth fixed."""
         metric = self.metric
         if metric is None:
             n, m = points.shape
@@ -74,7 +97,7 @@ class Whitened:
             covariance = np.atleast_2d(np.cov(points, rowvar=False))
             spread = np.sqrt(np.diag(covariance))
             if not (spread > 0).all():
-                raise InputError("`data`: a coordinate is constant, so the data cannot be whitened.")
+                raise InputError("a coordinate is constant, so the data cannot be whitened.", argument="data")
             correlation = covariance / np.outer(spread, spread)
             _cholesky(correlation, "`data` lie in a subspace, so they cannot be whitened")
             precision = np.linalg.inv(correlation) / np.outer(spread, spread)
@@ -85,7 +108,7 @@ class Whitened:
                 f"{points.shape[1]} coordinates."
             )
         whitened = Whitened(self.kernel, metric)
-        return Whitened(self.kernel.fitted(points @ whitened.linear_map), metric)
+        return Whitened(self.kernel.fitted(whitened.coordinates(points)), metric)
 
     def __repr__(self) -> str:
         return f"Whitened({self.kernel!r})"

@@ -1,19 +1,20 @@
-"""Stein features: what an operator makes of each observation."""
+"""Stein features: what an operator makes of each observation, and what a kernel makes of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import ScoreError, describe_rows
+from goodstein.errors import InputError, ScoreError, describe_rows
+from goodstein.kernels import Kernel, Whitened
+from goodstein.stein.forms import BlockForm
+from goodstein.stein.tiles import Functionals, Prepared
 from goodstein.types import Array
-
-if TYPE_CHECKING:
-    from goodstein.kernels.base import Kernel
-    from goodstein.stein.forms import BlockForm
 
 
 class Features(Protocol):
@@ -26,11 +27,17 @@ class Features(Protocol):
     @property
     def points(self) -> Any:
         """What bandwidth rules look at, (n, m)."""
-        ...
 
     def form(self, kernel: Any) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        ...
+
+
+def require_finite(remedy: str, arrays: Mapping[str, Array | None]) -> None:
+    """Raise where a coefficient of an operator, with a row for each observation, is not finite."""
+    for name, array in arrays.items():
+        if array is not None and not np.isfinite(array).all():
+            finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+            raise ScoreError(f"The operator's {name} is not finite at {describe_rows(~finite)}. {remedy}")
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,7 @@ class SteinFeatures:
         n, m = self.points.shape
         components = self.value.shape[1]
         expected = {1: (n,), 2: (n, m), 3: (n, m, components)}
-        if self.weight is None or self.weight.ndim < 3:
-            expected_value = (n, m)
-        else:
-            expected_value = (n, components)
+        expected_value = (n, m) if self.weight is None or self.weight.ndim < 3 else (n, components)
         if self.value.shape != expected_value:
             raise ScoreError(
                 f"Stein features: got values of shape {self.value.shape}, expected {expected_value}."
@@ -76,30 +80,44 @@ class SteinFeatures:
             raise ScoreError(
                 f"Stein features: a weight of shape {self.weight.shape} fits no {n} points in R^{m}."
             )
-        for name, array in (("points", self.points), ("drift", self.value), ("auxiliary", self.weight)):
-            if array is None or np.isfinite(array).all():
-                continue
-            finite = np.isfinite(array).reshape(n, -1).all(axis=1)
-            if not finite.all():
-                raise ScoreError(
-                    f"The operator's {name} is not finite at {describe_rows(~finite)}. "
-                    "Such points lie on the boundary or in a region of zero density: remove them, or use an "
-                    "operator whose drift is finite there."
-                )
+        require_finite(
+            "Such points lie on the boundary or in a region of zero density: remove them, or use an operator "
+            "whose value is finite there.",
+            {"points": self.points, "value": self.value, "weight": self.weight},
+        )
 
     def __len__(self) -> int:
         return len(self.points)
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        from goodstein.stein.forms import SteinForm
-
         return SteinForm(self, kernel)
 
-    def take(self, index: npt.NDArray[np.intp]) -> SteinFeatures:
+    def seen_by(self, kernel: Kernel) -> tuple[SteinFeatures, Kernel]:
+        """The features in a fitted kernel's own coordinates, and the kernel there."""
+        if isinstance(kernel, Whitened):
+            return self.mapped(kernel.linear_map), kernel.kernel
+        return self, kernel
+
+    def along(self, vectors: Array) -> Array:
+        """Gᵀr for a vector r at every observation, (n, m) to (n, J)."""
+        weight = self.weight
+        if weight is None:
+            return vectors
+        if weight.ndim == 3:
+            return np.asarray(np.einsum("ilc,il->ic", weight, vectors))
+        return np.asarray((weight[:, None] if weight.ndim == 1 else weight) * vectors)
+
+    def witness(self, kernel: Kernel, location: Array) -> Array:
+        """ξ_i of the kernel's functions at one location v, a·k(y, v) + Gᵀ∇k(y, v), (n, J)."""
+        difference = self.points - location
+        phi, slope = kernel.profiles(np.einsum("ij,ij->i", difference, difference), order=1)
+        return np.asarray(self.value * phi[:, None] + self.along(difference) * (2.0 * slope)[:, None])
+
+    def take(self, index: npt.NDArray[np.intp]) -> Self:
         """The features of some observations, in the given order."""
         weight = None if self.weight is None else self.weight[index]
-        return SteinFeatures(self.points[index], self.value[index], weight)
+        return replace(self, points=self.points[index], value=self.value[index], weight=weight)
 
     def mapped(self, linear_map: Array) -> SteinFeatures:
         """The same operator in coordinates z = Lᵀy, with test functions f(y) = L⁻ᵀf̃(z)."""
@@ -119,12 +137,7 @@ class SteinFeatures:
 class AnchoredFeatures(SteinFeatures):
     """Features of one test function that also look at one fixed point: ξ_i f + c·f(y₀).
 
-    Attributes
-    ----------
-    anchor
-        y₀, (m,).
-    anchor_value
-        c, the same for all observations.
+    y₀ is the `anchor`, (m,), and c, the same for all observations, the `anchor_value`.
     """
 
     anchor: Array | None = None
@@ -142,17 +155,89 @@ class AnchoredFeatures(SteinFeatures):
                 "not finite. Use an operator that does not need it."
             )
 
-    def take(self, index: npt.NDArray[np.intp]) -> AnchoredFeatures:
-        """The features of some observations, in the given order; the fixed point stays."""
-        weight = None if self.weight is None else self.weight[index]
-        return AnchoredFeatures(self.points[index], self.value[index], weight, self.anchor, self.anchor_value)
-
     def mapped(self, linear_map: Array) -> SteinFeatures:
-        """Raise: other coordinates have no use where there is one test function of one coordinate."""
         raise ScoreError("Features with a fixed point cannot be whitened. Pass the kernel inside Whitened.")
 
     def form(self, kernel: Kernel) -> BlockForm:
-        """The Stein matrix under a fitted kernel, block by block."""
-        from goodstein.stein.forms import AnchoredForm
-
         return AnchoredForm(self, kernel)
+
+
+class SteinForm(BlockForm):
+    """The Stein matrix of n observations under a fitted kernel, block by block."""
+
+    def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
+        self.features = features
+        self.kernel = kernel
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """Made when the first block is asked for: a form that is only permuted never needs it."""
+        return Prepared(*self.features.seen_by(self.kernel))
+
+    @property
+    def n(self) -> int:
+        return len(self.features)
+
+    def take(self, index: Any) -> SteinForm:
+        form = SteinForm(self.features.take(index), self.kernel)
+        if "prepared" in self.__dict__:
+            form.__dict__["prepared"] = self.prepared.take(index)
+        return form
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        return self.prepared.block(rows, cols)
+
+    def diagonal(self) -> Array:
+        features: Functionals = self.features
+        kernel = self.kernel
+        if isinstance(kernel, Whitened):
+            features, kernel = self.prepared, self.prepared.kernel
+        phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
+        value, weight = features.value, features.weight
+        m = features.points.shape[1]
+        if weight is None:
+            trace: Any = float(m)
+        elif weight.ndim == 1:
+            trace = m * weight**2
+        else:
+            trace = (weight.reshape(self.n, -1) ** 2).sum(axis=1)
+        result: Array = phi * np.einsum("ij,ij->i", value, value) - 2.0 * slope * trace
+        return result
+
+
+class AnchoredForm(BlockForm):
+    """ξ_i plus c times the value at a fixed point y₀.
+
+    With v_i = ⟨ξ_i, k(y₀, ·)⟩ the matrix is H + c·(v 1ᵀ + 1 vᵀ) + c² k(y₀, y₀).
+    """
+
+    def __init__(self, features: AnchoredFeatures, kernel: Kernel, inner: BlockForm | None = None) -> None:
+        if isinstance(kernel, Whitened):
+            raise InputError("A Whitened kernel has no place in one dimension. Pass the kernel inside it.")
+        self.features, self.kernel = features, kernel
+        self._inner = inner if inner is not None else SteinForm(features, kernel)
+
+    @cached_property
+    def _shift(self) -> tuple[Array, float]:
+        """c·v, (n,), and c²·k(y₀, y₀)."""
+        features, c = self.features, self.features.anchor_value
+        v = features.witness(self.kernel, np.asarray(features.anchor))[:, 0]
+        return c * v, c * c * float(self.kernel.profiles(np.zeros(1), order=0)[0][0])
+
+    @property
+    def n(self) -> int:
+        return len(self.features)
+
+    def take(self, index: Any) -> AnchoredForm:
+        return AnchoredForm(self.features.take(index), self.kernel, self._inner.take(index))
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        shift, constant = self._shift
+        out = self._inner.block(rows, cols)
+        out += (shift[rows] + constant)[:, None]
+        out += shift[cols]
+        return out
+
+    def diagonal(self) -> Array:
+        shift, constant = self._shift
+        return np.asarray(self._inner.diagonal() + 2.0 * shift + constant)

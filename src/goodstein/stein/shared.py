@@ -1,8 +1,8 @@
 """Forms of the same features with different kernels: products once, one pass for each kernel.
 
-The parts ρ, P, Q and R of a tile (:mod:`goodstein.stein.forms`) do not depend on the kernel. They are made once in
-double precision, where differences of large numbers occur, and rounded to single precision, in which every
-kernel then needs a handful of passes. Products with signs are in single precision anyway.
+The parts ρ, P, Q and R of a tile (:mod:`goodstein.stein.tiles`) do not depend on the kernel. They are made
+once in double precision, where differences of large numbers occur, and rounded to single precision, in which
+every kernel then needs a handful of passes. Products with signs are in single precision anyway.
 
 Rounding errors of single entries average out in a statistic. Those of constants would not: φ, φ′ and φ″ would
 belong to slightly different kernels, whose contributions no longer cancel under the null. So kernels take
@@ -21,9 +21,12 @@ import numpy as np
 
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import Alone, Bundle, Weights, joint_quadratic_forms
+from goodstein.engine.triangle import above_diagonal
 from goodstein.engine.workspace import scratch
-from goodstein.kernels.base import Parts
-from goodstein.stein.forms import BlockForm, Prepared, SteinForm, shortest_length
+from goodstein.kernels.tile import Parts
+from goodstein.stein.features import SteinForm
+from goodstein.stein.forms import BlockForm
+from goodstein.stein.tiles import Prepared
 from goodstein.types import Array, Single
 
 LARGEST_RATIO = 1e8
@@ -32,22 +35,14 @@ SMALLEST, LARGEST = 1e-20, 1e20
 """Entries of Stein matrices that single precision holds with room to spare."""
 
 
-class SharedForm:
-    """Stein forms of the same features with different kernels.
-
-    Parameters
-    ----------
-    forms
-        All have the same features, and kernels with ``shares_parts``.
-    prepared
-        Their common factors, if they are known.
-    """
+class SharedForm(Bundle):
+    """Stein forms of the same features with different kernels, all of which have ``shares_parts``."""
 
     def __init__(self, forms: Sequence[SteinForm], prepared: Prepared | None = None) -> None:
         self.forms = list(forms)
         # Products must be precise enough for the shortest bandwidth.
-        lengths = [shortest_length(form.kernel) for form in self.forms]
-        self.order = sorted(range(len(lengths)), key=lambda k: -lengths[k])
+        self.lengths = [form.kernel.shortest_length for form in self.forms]
+        self.order = sorted(range(len(self.lengths)), key=lambda k: -self.lengths[k])
         self.shortest = self.forms[self.order[-1]].kernel
         if prepared is not None:
             self.__dict__["prepared"] = prepared
@@ -61,28 +56,25 @@ class SharedForm:
     def possible(self) -> bool:
         """Whether single precision will do."""
         peaks = [float(form.diagonal().max()) for form in self.forms]
-        lengths = [shortest_length(form.kernel) for form in self.forms]
-        if max(lengths) > LARGEST_RATIO * min(lengths):
+        if max(self.lengths) > LARGEST_RATIO * min(self.lengths):
             return False
         return self.prepared.close and min(peaks) > SMALLEST and max(peaks) < LARGEST
 
     @cached_property
     def unit(self) -> float:
         """About the square of the shortest bandwidth; a power of two, by which division is exact."""
-        return 4.0 ** round(math.log2(shortest_length(self.shortest)))
+        return 4.0 ** round(math.log2(min(self.lengths)))
 
     @property
     def n(self) -> int:
-        """Number of observations."""
         return self.forms[0].n
 
     @cached_property
     def scales(self) -> list[float]:
         """Constant factors that the kernels leave out, to save a pass."""
-        return [float(form.kernel.parts_scale(self.unit)) for form in self.forms]  # type: ignore[attr-defined]
+        return [form.kernel.parts_scale(self.unit) for form in self.forms]
 
     def take(self, index: Any) -> SharedForm:
-        """The forms of some observations, in the given order."""
         features = self.forms[0].features.take(index)
         prepared = self.__dict__.get("prepared")
         return SharedForm(
@@ -106,9 +98,9 @@ class SharedForm:
         sums = np.empty(len(self.forms))
         for k in self.order:
             block = out[:, k]
-            self.forms[k].kernel.stein_parts(parts, block)  # type: ignore[attr-defined]
+            self.forms[k].kernel.stein_parts(parts, block)
             if cols.start < rows.stop:
-                block[...] = np.triu(block, k=rows.start - cols.start + 1)
+                block[...] = above_diagonal(block, rows, cols)
             sums[k] = self.scales[k] * (ones @ block).sum(dtype=np.float64)
         return sums
 
@@ -134,7 +126,7 @@ def bundled(forms: Sequence[BlockForm]) -> tuple[list[Bundle], list[int]]:
     """Forms put together where they share their features, and the places of all forms in that order."""
     groups: dict[int, list[int]] = {}
     for place, form in enumerate(forms):
-        if type(form) is SteinForm and getattr(form.kernel, "shares_parts", False):
+        if type(form) is SteinForm and form.kernel.shares_parts:
             groups.setdefault(id(form.features), []).append(place)
     bundles: list[Bundle] = []
     order: list[int] = []

@@ -1,22 +1,89 @@
-"""Products of kernels on single coordinates of a lattice."""
+"""Kernels of states of a lattice."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.frozen import Frozen
-from goodstein.kernels.hamming import not_differentiable
+from goodstein.kernels.base import Kernel
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import check_positive
+
+
+class LatticeKernel(Kernel, ABC):
+    """A kernel of states of a lattice that is a product over their coordinates."""
+
+    @abstractmethod
+    def tables(self, levels: int, d: int) -> Array:
+        """κ, (1, L, L) for all coordinates or (d, L, L): positive numbers."""
+
+    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
+        raise InputError(
+            f"{self!r} compares states of a Lattice and has no derivatives. For discrete data pass "
+            "domain=Lattice(levels, d); for continuous data use IMQ() or Gaussian()."
+        )
+
+
+@dataclass(frozen=True)
+class Hamming(LatticeKernel):
+    r"""k(x, y) = exp(−rate · #{i : x_i ≠ y_i} / d), for discrete data.
+
+    A product over the coordinates of κ = 1 where two states agree and e^{−rate/d} where they differ. It
+    knows no order of the levels. The larger the rate, the more the test looks at joint states; the
+    smaller, the more at single coordinates. For a null model of independent coordinates take 2 or 3:
+    dependence shows in functions of pairs only, to which a rate of one gives little weight.
+
+    Parameters
+    ----------
+    rate
+        A positive number.
+
+    References
+    ----------
+    Yang, Liu, Rao & Neville (2018), "Goodness-of-fit testing for discrete distributions via Stein
+    discrepancy", *ICML*.
+
+    Examples
+    --------
+    >>> from goodstein.kernels import Hamming
+    >>> Hamming()([[0, 1, 2]], [[0, 1, 2], [0, 0, 0]])
+    array([[1.        , 0.51341712]])
+    """
+
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", check_positive(self.rate, "`rate` of Hamming"))
+
+    def at_scales(self, scales: Sequence[float], rates: Sequence[float]) -> list[Kernel]:
+        """The kernel at several rates."""
+        return [Hamming(rate) for rate in rates]
+
+    def tables(self, levels: int, d: int) -> Array:
+        table = np.full((1, levels, levels), math.exp(-self.rate / d))
+        np.einsum("kaa->ka", table)[:] = 1.0
+        return table
+
+    def __call__(self, x: Any, y: Any) -> Array:
+        left, right = np.asarray(x), np.asarray(y)
+        different = np.zeros((len(left), len(right)))
+        for i in range(left.shape[1]):
+            different += left[:, i, None] != right[:, i]
+        return np.asarray(np.exp(-self.rate / left.shape[1] * different))
+
 
 ROUNDING = 1e-10
 """How far below zero an eigenvalue may come out, as a share of the largest."""
 
 
-class CategoricalProduct(Frozen):
+class CategoricalProduct(Frozen, LatticeKernel):
     r"""k(x, y) = ∏_i κ_i(x_i, y_i), with κ_i a table of similarities between levels.
 
     :class:`Hamming` is the special case in which all pairs of different levels are equally similar. With
@@ -68,12 +135,7 @@ class CategoricalProduct(Frozen):
             return f"CategoricalProduct({'×'.join(map(str, self.table.shape))})"
         return f"CategoricalProduct({self.table.round(6).tolist()})"
 
-    def fitted(self, points: Array) -> CategoricalProduct:
-        """The kernel itself: it takes nothing from the data."""
-        return self
-
     def tables(self, levels: int, d: int) -> Array:
-        """κ, (1, L, L) or (d, L, L)."""
         shape = self.table.shape
         if shape[-1] != levels:
             raise InputError(
@@ -94,10 +156,6 @@ class CategoricalProduct(Frozen):
         for i in range(left.shape[1]):
             result *= tables[i % len(tables)][left[:, i, None], right[:, i]]
         return result
-
-    def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
-        """Raise: this kernel is no function of a distance and has no derivatives."""
-        not_differentiable(self)
 
 
 def _check(table: Array, where: str) -> None:

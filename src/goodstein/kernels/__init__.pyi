@@ -1,0 +1,11 @@
+from goodstein.kernels.bandwidth import Median as Median
+from goodstein.kernels.base import Kernel as Kernel
+from goodstein.kernels.base import RadialKernel as RadialKernel
+from goodstein.kernels.base import Sum as Sum
+from goodstein.kernels.gaussian import Gaussian as Gaussian
+from goodstein.kernels.imq import IMQ as IMQ
+from goodstein.kernels.imq import RationalQuadratic as RationalQuadratic
+from goodstein.kernels.lattice import CategoricalProduct as CategoricalProduct
+from goodstein.kernels.lattice import Hamming as Hamming
+from goodstein.kernels.matern import Matern52 as Matern52
+from goodstein.kernels.whitened import Whitened as Whitened

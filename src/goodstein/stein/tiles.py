@@ -1,0 +1,279 @@
+"""Tiles: any block of the Stein matrix H_ij = h(x_i, x_j), without ever storing it.
+
+For a radial kernel k = φ(ρ), ρ = ‖y − y′‖², r = y − y′, and features (y, a, G) a block is
+
+    H = φ∘P + φ′∘Q + φ″∘R,
+    P = a·a′,
+    Q = 2[(Gᵀr)·a′ − (G′ᵀr)·a] − 2 tr(GG′ᵀ),
+    R = −4 (Gᵀr)·(G′ᵀr),
+
+where primes on features mark the second argument. P, Q and R are matrix products of per-point factors. All
+share one set of left columns; each uses a slice of it, with right columns of its own, so that a linear
+combination of the three is again one matrix product.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from goodstein.engine.workspace import scratch
+from goodstein.kernels.base import Kernel
+from goodstein.numerics.distances import MAX_SPREAD
+from goodstein.types import Array
+
+if TYPE_CHECKING:
+    from goodstein.stein.features import SteinFeatures
+
+
+Part = Literal["p", "q", "r", "one"]
+PARTS: tuple[Part, ...] = ("p", "q", "r", "one")
+Functionals: TypeAlias = "SteinFeatures | Prepared"
+"""Linear functionals (y, a, G) on test functions; see :class:`goodstein.SteinFeatures`."""
+
+
+MAX_COLUMNS = 512
+"""Factors of a full matrix weight have m²J columns; beyond this many, tiles are made column by column."""
+
+
+class Factors(ABC):
+    """What the three kinds of weight have in common; right factors are made when first asked for."""
+
+    left: Array
+    unit = False
+    """Whether G is the identity, so that R = −4ρ."""
+
+    def __init__(self, features: Functionals, norms: Array) -> None:
+        self.x, self.a, self.norms = features.points, features.value, norms[:, None]
+        self.rho_right = np.hstack([self.x, np.ones_like(self.norms), self.norms])
+        self._rho_left: dict[tuple[float, float], Array] = {}
+        self._right: dict[tuple[float, ...], tuple[slice, Array]] = {}
+
+    @abstractmethod
+    def part(self, name: Part) -> tuple[int, Array]:
+        """The first column of `left` that P, Q, R or the constant 1 uses, and the right columns."""
+
+    def rho_left(self, scale: float, offset: float) -> Array:
+        """The left factor of offset + scale·ρ."""
+        key = (scale, offset)
+        if key not in self._rho_left:
+            columns = [(-2.0 * scale) * self.x, scale * self.norms + offset, np.full_like(self.norms, scale)]
+            self._rho_left[key] = np.hstack(columns)
+        return self._rho_left[key]
+
+    def right(self, p: float, q: float, r: float, one: float) -> tuple[slice, Array]:
+        """Columns of `left`, and the right factor that makes them p·P + q·Q + r·R + one."""
+        key = (p, q, r, one)
+        if key not in self._right:
+            used = [(w, *self.part(name)) for w, name in zip(key, PARTS, strict=True) if w != 0.0]
+            start = min(first for _, first, _ in used)
+            stop = max(first + columns.shape[1] for _, first, columns in used)
+            total = np.zeros((len(self.left), stop - start))
+            for weight, first, columns in used:
+                total[:, first - start : first - start + columns.shape[1]] += weight * columns
+            self._right[key] = (slice(start, stop), total)
+        return self._right[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_right": {}, "_rho_left": {}}
+
+
+class ScalarFactors(Factors):
+    """G = g·1. With xa = x·a, left columns a, gx, xa, g, g‖x‖²."""
+
+    def __init__(self, features: Functionals, norms: Array) -> None:
+        super().__init__(features, norms)
+        self.unit = features.weight is None
+        self.g = np.ones_like(self.norms) if features.weight is None else features.weight[:, None]
+        self.xa = np.einsum("ij,ij->i", self.x, self.a)[:, None]
+        self.left = np.hstack([self.a, self.g * self.x, self.xa, self.g, self.g * self.norms])
+
+    def part(self, name: Part) -> tuple[int, Array]:
+        """Q = 2[gx·a′ + a·g′x′ − xa·g′ − g·xa′ − m g g′], R = −4gg′ρ; the constant 1 needs g = 1."""
+        a, g, gx, m = self.a, self.g, self.g * self.x, self.x.shape[1]
+        if name == "p":
+            return 0, a
+        if name == "q":
+            return 0, 2.0 * np.hstack([gx, a, -g, -self.xa - m * g])
+        if name == "r":
+            return m, np.hstack([8.0 * gx, np.zeros_like(g), -4.0 * g * self.norms, -4.0 * g])
+        return 2 * m + 1, g
+
+
+class DiagonalFactors(Factors):
+    """G = diag(g). Left columns a, gx, g, xa, gx², products by coordinate."""
+
+    def __init__(self, features: Functionals, norms: Array) -> None:
+        super().__init__(features, norms)
+        assert features.weight is not None
+        self.g = features.weight
+        self.left = np.hstack([self.a, self.g * self.x, self.g, self.x * self.a, self.g * self.x**2])
+
+    def part(self, name: Part) -> tuple[int, Array]:
+        """As for a scalar weight, but R = −4 Σ_i g_i g′_i r_i²."""
+        x, a, g = self.x, self.a, self.g
+        if name == "p":
+            return 0, a
+        if name == "q":
+            return 0, 2.0 * np.hstack([g * x, a, -x * a - g, -g])
+        return x.shape[1], np.hstack([8.0 * g * x, -4.0 * g * x**2, np.zeros_like(x), -4.0 * g])
+
+
+class MatrixFactors(Factors):
+    """Any G. With u = Gᵀx, left columns a, u, G_ij, x_i a_j, x_i u_j, G_ij x_l."""
+
+    def __init__(self, features: Functionals, norms: Array) -> None:
+        super().__init__(features, norms)
+        assert features.weight is not None
+        self.g = features.weight
+        self.u = np.einsum("nij,ni->nj", self.g, self.x)
+        n = len(self.g)
+        self.flat = self.g.reshape(n, -1)
+        self.xa, self.xu = (
+            np.einsum("ni,nj->nij", self.x, vectors).reshape(n, -1) for vectors in (self.a, self.u)
+        )
+        gx = np.einsum("nij,nl->nilj", self.g, self.x).reshape(n, -1)
+        self.left = np.hstack([self.a, self.u, self.flat, self.xa, self.xu, gx])
+
+    def part(self, name: Part) -> tuple[int, Array]:
+        """By (Gᵀr)_j = u_j − Σ_i G_ij x′_i and (G′ᵀr)_j = Σ_l x_l G′_lj − u′_j."""
+        if name == "p":
+            return 0, self.a
+        if name == "q":
+            return 0, 2.0 * np.hstack([self.u, self.a, -self.xa - self.flat, -self.flat])
+        xg = np.einsum("ni,nlj->nilj", self.x, self.g).reshape(len(self.x), -1)
+        columns = [self.u, -self.xu, np.zeros_like(self.xa), -self.flat, xg]
+        return self.a.shape[1], 4.0 * np.hstack(columns)
+
+
+class Prepared:
+    """Features about a centre, with their factors, and the kernel that sees them."""
+
+    def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
+        # About the median, not the mean: one outlier must not move the centre away from the rest.
+        middle = len(features.points) // 2
+        self.points = features.points - np.partition(features.points, middle, axis=0)[middle]
+        self.value, self.weight, self.kernel = features.value, features.weight, kernel
+        self.norms = np.einsum("ij,ij->i", self.points, self.points)
+        self.close = bool(self.norms.max() <= MAX_SPREAD * kernel.shortest_length**2)
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """Factors of the features, where products are precise enough and not too wide."""
+        weight = self.weight
+        if not self.close:
+            return None
+        if weight is None or weight.ndim == 1:
+            return ScalarFactors(self, self.norms)
+        if weight.ndim == 2:
+            return DiagonalFactors(self, self.norms)
+        m, components = weight.shape[1:]
+        return MatrixFactors(self, self.norms) if m * m * components <= MAX_COLUMNS else None
+
+    def take(self, index: Any) -> Prepared:
+        """The same for some observations, around the same centre."""
+        taken = copy.copy(self)
+        taken.points, taken.value, taken.norms = self.points[index], self.value[index], self.norms[index]
+        taken.weight = None if self.weight is None else self.weight[index]
+        taken.__dict__.pop("factors", None)
+        return taken
+
+    def tile(self, rows: slice, cols: slice) -> _FactoredTile | _DirectTile:
+        """The parts of a block that do not depend on the kernel."""
+        if self.factors is not None:
+            return _FactoredTile(self.factors, rows, cols)
+        return _DirectTile(self, rows, cols, close=self.close)
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        """H[rows, cols]."""
+        return self.kernel.stein_tile(self.tile(rows, cols))
+
+
+class _FactoredTile:
+    """A tile by matrix products of the factors."""
+
+    def __init__(self, factors: Factors, rows: slice, cols: slice) -> None:
+        self._factors, self._rows, self._cols = factors, rows, cols
+        self._shape = (rows.stop - rows.start, cols.stop - cols.start)
+        self._buffers = 0
+
+    @property
+    def unit(self) -> bool:
+        return self._factors.unit
+
+    def rho(self, scale: float = 1.0, offset: float = 0.0) -> Array:
+        factors = self._factors
+        out = scratch("rho", self._shape)
+        return np.matmul(
+            factors.rho_left(scale, offset)[self._rows], factors.rho_right[self._cols].T, out=out
+        )
+
+    def buffer(self) -> Array:
+        self._buffers += 1
+        return scratch(f"combine{self._buffers}", self._shape)
+
+    def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        columns, right = self._factors.right(p, q, r, one)
+        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=self.buffer())
+
+
+class _DirectTile:
+    """A tile from differences of coordinates, in which nothing cancels.
+
+    A full matrix weight needs m·J of them; where the points are close to each other, as measured in
+    bandwidths, products of J columns take their place.
+    """
+
+    def __init__(self, features: Functionals, rows: slice, cols: slice, *, close: bool) -> None:
+        x, a, g = features.points, features.value, features.weight
+        m = x.shape[1]
+        x1, x2, a1, a2 = x[rows], x[cols], a[rows], a[cols]
+        self._p = a1 @ a2.T
+        self._q = np.zeros_like(self._p)
+        self._r = np.zeros_like(self._p)
+        self._rho = np.zeros_like(self._p)
+        if g is not None and g.ndim == 3:
+            differences = [x1[:, i, None] - x2[:, i] for i in range(m)]
+            for difference in differences:
+                self._rho += difference**2
+            g1, g2 = g[rows], g[cols]
+            for j in range(a.shape[1]):
+                if close:
+                    forward = np.einsum("il,il->i", g1[:, :, j], x1)[:, None] - g1[:, :, j] @ x2.T
+                    backward = x1 @ g2[:, :, j].T - np.einsum("il,il->i", g2[:, :, j], x2)
+                else:
+                    forward = sum(g1[:, i, j, None] * d for i, d in enumerate(differences))
+                    backward = sum(d * g2[:, i, j] for i, d in enumerate(differences))
+                self._q += forward * a2[:, j]
+                self._q -= backward * a1[:, j, None]
+                self._q -= g1[:, :, j] @ g2[:, :, j].T
+                self._r += forward * backward
+        else:
+            if g is None:
+                g = np.ones(len(x))
+            for i in range(m):
+                g1, g2 = (g[rows], g[cols]) if g.ndim == 1 else (g[rows, i], g[cols, i])
+                difference = x1[:, i, None] - x2[:, i]
+                forward, backward = g1[:, None] * difference, g2 * difference
+                self._rho += difference**2
+                self._q += forward * a2[:, i]
+                self._q -= backward * a1[:, i, None]
+                self._q -= np.outer(g1, g2)
+                self._r += forward * backward
+        self._q *= 2.0
+        self._r *= -4.0
+
+    unit = False
+
+    def rho(self, scale: float = 1.0, offset: float = 0.0) -> Array:
+        return self._rho * scale + offset
+
+    def buffer(self) -> Array:
+        return np.empty_like(self._p)
+
+    def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        return p * self._p + q * self._q + r * self._r + one
