@@ -1,1 +1,1 @@
-"""TODO."""
+"""Pairs (x, y): their data, models of y given x, and the operator."""

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.data.base import Data
+from goodstein.errors import DomainError, InputError, SamplingError
 from goodstein.types import Array
 from goodstein.validation import as_data
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Paired(Data):
     """Observations (x, y): covariates and outcomes, row by row.
 
     Parameters
@@ -24,8 +25,8 @@ class Pairs:
 
     Examples
     --------
-    >>> from goodstein.conditional.data import Pairs
-    >>> pairs = Pairs([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [1.0, 2.0, 3.0])
+    >>> from goodstein.conditional.data import Paired
+    >>> pairs = Paired([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [1.0, 2.0, 3.0])
     >>> len(pairs), pairs.x.shape, pairs.y.shape, pairs.outcomes.shape
     (3, (3, 2), (3,), (3, 1))
     """
@@ -56,8 +57,37 @@ class Pairs:
         """y, always (n, q)."""
         return as_matrix(self.y)
 
+    def take(self, rows: Any) -> Paired:
+        return Paired(self.x[rows], self.y[rows])
+
+    def as_rows(self) -> Array:
+        return np.hstack([self.covariates, self.outcomes])
+
+    def validate(self, model: Any, domain: Any) -> None:
+        try:
+            domain.validate(self.outcomes)
+        except DomainError as error:
+            raise error.told("y") from None
+
+    def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Paired:
+        """The same x, and y drawn anew."""
+        drawn = model.sample(self.x, rng)
+        if drawn.size != self.y.size:
+            raise SamplingError(
+                f"The sampler of {model.name} returned shape {drawn.shape}, but the outcomes have shape "
+                f"{self.y.shape}."
+            )
+        try:
+            domain.validate(drawn.reshape(self.outcomes.shape))
+        except DomainError as error:
+            raise DomainError(f"The sampler of {model.name} leaves the domain: {error.bare}") from None
+        return Paired(self.x, drawn.reshape(self.y.shape))
+
+    def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Paired:
+        """n pairs with x from these data, drawn with replacement, and y from the model."""
+        return self.take(rng.integers(len(self), size=n)).drawn(model, domain, rng)
+
     def describe(self) -> str:
-        """In words: how many pairs of what."""
         p, q = self.covariates.shape[1], self.outcomes.shape[1]
         return f"{len(self)} pairs (x, y), x with {_count(p)}, y with {_count(q)}"
 
@@ -68,7 +98,7 @@ def _column_wise(values: Any, name: str) -> Array:
     try:
         matrix = as_data(values)
     except InputError as error:
-        raise InputError(str(error).replace("`data`", f"`{name}`").replace("data.", f"{name}.")) from None
+        raise error.told(name) from None
     return matrix[:, 0] if flat else matrix
 
 

@@ -9,18 +9,19 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from goodstein.conditional.data import Pairs, as_matrix
-from goodstein.conditional.given import Given, Joint, OutcomeDomain
+from goodstein.conditional.at_covariates import AtCovariates, Joint, OutcomeDomain
+from goodstein.conditional.data import Paired, as_matrix
+from goodstein.conditional.normal import ConditionalNormal
 from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
+from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows
 from goodstein.models.callables import Kind
-from goodstein.models.model import Model, title
+from goodstein.models.model import FunctionModel, Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
 
 Function: TypeAlias = Callable[..., Any]
 
 
-class ConditionalModel:
+class ConditionalModel(FunctionModel):
     r"""A model of y given x, known through the score of its conditional density.
 
     .. math:: s(y \mid x) = \nabla_y \log p(y \mid x),
@@ -52,6 +53,8 @@ class ConditionalModel:
     array([1., 0.])
     """
 
+    takes = Paired
+
     def __init__(
         self,
         *,
@@ -70,7 +73,7 @@ class ConditionalModel:
                 raise InputError(
                     f"`{key}` of ConditionalModel must be a function of ({order}), got {function!r}."
                 )
-            _require_two_arguments(function, f"`{key}` of ConditionalModel", f"{key}({order})")
+            require_two_arguments(function, f"`{key}` of ConditionalModel", f"{key}({order})")
         if score is None and logpdf is None:
             raise InputError("ConditionalModel needs a `score` or a `logpdf`, each a function of (y, x).")
         if domain is not None and not isinstance(domain, Domain):
@@ -89,9 +92,8 @@ class ConditionalModel:
         Parameters
         ----------
         mean
-            A function of x that returns (n,) or (n, q), or a fitted regressor with a method
-            ``predict``, such as those of scikit-learn. One that was fitted to a data frame takes the
-            columns of x in the order of that data frame.
+            A function of x that returns (n,) or (n, q), or a fitted regressor with a method ``predict``, such
+            as those of scikit-learn. One that was fitted to a data frame takes its columns in their order.
         scale
             The standard deviation: a number, one for each column of y, a function of x, or a fitted
             regressor.
@@ -106,42 +108,14 @@ class ConditionalModel:
         >>> model.score(np.array([1.0, 4.0]), np.array([0.0, 1.0]))
         array([-1. , -0.5])
         """
-        from goodstein.conditional.normal import ConditionalNormal
-
         law = ConditionalNormal(mean, scale)
         model = cls(score=law.score, logpdf=law.logpdf, sample=law.sample, name=name or law.name)
         model._batched = True
         return model
 
     @property
-    def domain(self) -> Domain | None:
-        """Where y lives; None where that is not known."""
-        return self._domain
-
-    @property
-    def name(self) -> str:
-        """What messages and results call the model."""
-        if self._name is not None:
-            return self._name
-        key = "score" if "score" in self._functions else "logpdf"
-        return f"{key}={title(self._functions[key])}"
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the score was given, rather than obtained from the log density."""
-        return "score" in self._functions
-
-    @property
-    def has_logpdf(self) -> bool:
-        """Whether :meth:`logpdf` is available."""
-        return "logpdf" in self._functions
-
-    @property
-    def has_sample(self) -> bool:
-        """Whether :meth:`sample` is available."""
-        return "sample" in self._functions
-
-    sampler_advice = "Pass ConditionalModel(..., sample=function of (x, rng))"
+    def sampler_advice(self) -> str:
+        return "Pass ConditionalModel(..., sample=function of (x, rng))"
 
     def score(self, y: ArrayLike, x: ArrayLike) -> Array:
         """∇_y log p(y | x) at each row, in the shape of y."""
@@ -173,39 +147,26 @@ class ConditionalModel:
             )
         return drawn
 
-    def sample_like(self, data: Pairs, rng: np.random.Generator) -> Pairs:
-        """The same x, and y drawn anew."""
-        drawn = self.sample(data.x, rng)
-        if drawn.size != data.y.size:
-            raise SamplingError(
-                f"The sampler of {self.name} returned shape {drawn.shape}, but the outcomes have shape "
-                f"{data.y.shape}."
-            )
-        outcomes = drawn.reshape(data.outcomes.shape)
-        if self._domain is not None:
-            try:
-                self._domain.validate(outcomes)
-            except DomainError as error:
-                raise DomainError(
-                    f"The sampler of {self.name} leaves the domain: {str(error).removeprefix('`data`: ')}"
-                ) from None
-        return Pairs(data.x, drawn.reshape(data.y.shape))
+    def draws(self, domain: Any, n: int, rng: np.random.Generator) -> None:
+        return None  # what is drawn depends on x
 
     def on(self, domain: Domain | None) -> Self:
-        """The same model, with y declared to live on this domain."""
         moved = copy.copy(self)
         moved._domain, moved._joint = domain, {}
         return moved
 
-    def adopt(self, raw: Any) -> ConditionalModel:
-        """A conditional model from what a fit returned."""
-        return as_conditional(raw)
+    def without_score(self) -> Self:
+        """The same model, known through its log density alone."""
+        other = copy.copy(self)
+        other._functions = {key: value for key, value in self._functions.items() if key != "score"}
+        other._joint = {}
+        return other
 
-    def given(self, pairs: Pairs) -> Given:
+    def given(self, pairs: Paired) -> AtCovariates:
         """The model of the outcomes at these covariates, as a function of y alone."""
-        return Given(self, pairs.covariates, pairs.x.ndim == 1, pairs.y.ndim == 1)
+        return AtCovariates(self, pairs.covariates, pairs.x.ndim == 1, pairs.y.ndim == 1)
 
-    def _at(self, y: ArrayLike, x: ArrayLike) -> tuple[Given, Array, tuple[int, ...]]:
+    def _at(self, y: ArrayLike, x: ArrayLike) -> tuple[AtCovariates, Array, tuple[int, ...]]:
         """The model at these covariates, the outcomes as a matrix, and their shape."""
         left, right = (np.asarray(values, dtype=np.float64) for values in (y, x))
         if left.ndim not in (1, 2) or right.ndim not in (1, 2) or len(left) != len(right):
@@ -213,7 +174,8 @@ class ConditionalModel:
                 f"{self.name}: `y` has shape {left.shape} and `x` has shape {right.shape}; expected as many "
                 "rows of both."
             )
-        return Given(self, as_matrix(right), right.ndim == 1, left.ndim == 1), as_matrix(left), left.shape
+        given = AtCovariates(self, as_matrix(right), right.ndim == 1, left.ndim == 1)
+        return given, as_matrix(left), left.shape
 
     def __repr__(self) -> str:
         where = "" if self._domain is None else f", domain={self._domain!r}"
@@ -234,9 +196,8 @@ class ConditionalModel:
 
     def _recognised(self, key: str, kind: Kind, z: Array, q: int, flat: tuple[bool, bool]) -> Model:
         p = z.shape[1] - q
-        choices = [
-            (y, x) for y in (True, False) for x in (True, False) if (q == 1 or not y) and (p == 1 or not x)
-        ]
+        flatten = {True: (True, False), False: (False,)}  # only one column can be
+        choices = [(y, x) for y in flatten[q == 1] for x in flatten[p == 1]]
         choices.sort(key=lambda choice: (choice != flat, choice[1] != flat[1]))
         domain = None if self._domain is None else OutcomeDomain(self._domain, p)
         tried = []
@@ -252,10 +213,8 @@ class ConditionalModel:
             try:
                 model._function(key, kind, z)
             except InputError as error:
-                cause = error.__cause__ if error.__cause__ is not None else error
-                tried.append(
-                    f"  - y ({'n' if flat_y else f'n, {q}'}), x ({'n' if flat_x else f'n, {p}'}): {cause}"
-                )
+                shapes = f"y ({'n' if flat_y else f'n, {q}'}), x ({'n' if flat_x else f'n, {p}'})"
+                tried.append(f"  - {shapes}: {error if error.__cause__ is None else error.__cause__}")
                 continue
             return model
         values = f"(n, {q})" if kind is Kind.SCORE else "(n,)"
@@ -265,45 +224,8 @@ class ConditionalModel:
         )
 
 
-def as_conditional(model: Any) -> ConditionalModel:
-    """A :class:`ConditionalModel` from itself, from a score function of (y, x), or from an object with such.
-
-    Raises
-    ------
-    InputError
-        If it is a model of y alone, or something that has no score.
-    """
-    if isinstance(model, ConditionalModel):
-        return model
-    advice = (
-        "A conditional model is ConditionalModel(score=function of (y, x)), ConditionalModel.gaussian(mean, "
-        "scale), or a function score(y, x)."
-    )
-    if isinstance(model, type):
-        raise InputError(f"`model` is the class {model.__name__}, not one of its instances. {advice}")
-    from goodstein.families.base import Family
-
-    if isinstance(model, Model | Family) or type(model).__module__.startswith("scipy.stats"):
-        raise InputError(
-            f"`model`: {model!r} is a model of y alone and does not look at x. {advice} "
-            "For a model without covariates use ksd_test(y, model)."
-        )
-    if hasattr(model, "predict"):
-        raise InputError(
-            f"`model`: {type(model).__name__} predicts y but is no distribution of it. Pass "
-            "ConditionalModel.gaussian(mean=regressor, scale=standard deviation), or a score of your own."
-        )
-    methods = {key: getattr(model, key, None) for key in ("score", "logpdf", "sample")}
-    if callable(methods["score"]) or callable(methods["logpdf"]):
-        found = {key: method for key, method in methods.items() if callable(method)}
-        return ConditionalModel(**found, domain=getattr(model, "domain", None), name=type(model).__name__)
-    if callable(model):
-        _require_two_arguments(model, "`model`", "score(y, x)")
-        return ConditionalModel(score=model)
-    raise InputError(f"`model`: cannot use an object of type {type(model).__name__}. {advice}")
-
-
-def _require_two_arguments(function: Function, what: str, signature: str) -> None:
+def require_two_arguments(function: Function, what: str, signature: str) -> None:
+    """Raise where a function cannot be called with two arguments."""
     try:
         inspect.signature(function).bind(None, None)
     except TypeError:

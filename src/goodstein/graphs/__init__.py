@@ -1,10 +1,5 @@
-"""Tests for one observed graph."""
+"""One observed graph: its data, models, operator and kernels."""
 
-from __future__ import annotations
+from goodstein.lazy import attach
 
-from goodstein.graphs.data import Graph, as_graph
-from goodstein.graphs.kernel import WeisfeilerLehman
-from goodstein.graphs.model import graph_ksd_test
-from goodstein.graphs.subgraphs import SubgraphCounts
-
-__all__ = ["Graph", "SubgraphCounts", "WeisfeilerLehman", "as_graph", "graph_ksd_test"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.types import Array
-from goodstein.validation import as_array
+from goodstein.validation import as_array, draw_seed
 
 FEWEST = 3
 """Nodes that a graph needs, for a star or a triangle to exist."""
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Data):
     """A simple undirected graph.
 
     Attributes
@@ -35,6 +36,8 @@ class Graph:
     origin: Array | None = None
     seed: int = 0
 
+    replicated = False  # no annotation: not a field
+
     def __len__(self) -> int:
         return len(self.adjacency)
 
@@ -45,8 +48,21 @@ class Graph:
             return every
         return every[np.random.default_rng(self.seed).integers(len(every), size=count)]
 
+    def take(self, rows: Any) -> Graph:
+        raise InputError("One graph is one observation, which cannot be split.", argument="data")
+
+    def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Graph:
+        """With the graph from which chains start, itself reached from this one by the reversed chain."""
+        origin = model.walk(self.adjacency, np.random.default_rng(seeds[0]))
+        return replace(self, origin=origin, seed=seeds[2])
+
+    def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Graph:
+        """A graph from a chain that starts at the origin, with pairs of its own."""
+        origin = self.adjacency if self.origin is None else self.origin
+        seed = draw_seed(rng)
+        return Graph(model.walk(origin, rng), origin, seed)
+
     def describe(self) -> str:
-        """Numbers of nodes and edges."""
         return f"one graph with {len(self)} nodes and {int(self.adjacency.sum()) // 2} edges"
 
 

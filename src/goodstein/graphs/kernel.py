@@ -2,6 +2,7 @@ r"""The Weisfeiler–Lehman kernel, evaluated at all graphs that differ from one
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import InputError
+from goodstein.kernels.base import Kernel, Wrapped
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 from goodstein.validation import check_count
@@ -21,15 +23,42 @@ CHUNK = 1 << 21
 """Labels that are held at a time."""
 
 
+class GraphKernel(Kernel, ABC):
+    """A kernel on graphs, as the test sees it."""
+
+    @abstractmethod
+    def form(self, adjacency: Array, pairs: Pairs, weights: Array) -> BlockForm:
+        """The matrix w_s w_t ⟨k(xˢ, ·) − k(x, ·), k(xᵗ, ·) − k(x, ·)⟩, where xˢ is x with pair s flipped."""
+
+
+class _Wrapped(Wrapped, GraphKernel):
+    """A plain object of a user's with the methods of a kernel on graphs."""
+
+    def form(self, adjacency: Array, pairs: Pairs, weights: Array) -> BlockForm:
+        found: BlockForm = self.thing.form(adjacency, pairs, weights)
+        return found
+
+
+def as_graph_kernel(kernel: Kernel) -> GraphKernel:
+    """A kernel that was passed to a test of a graph; raises where it compares other things."""
+    if isinstance(kernel, GraphKernel):
+        return kernel
+    if isinstance(kernel, Wrapped) and callable(getattr(kernel.thing, "form", None)):
+        return _Wrapped(kernel.thing)
+    raise InputError(
+        f"`kernel` must be a kernel on graphs such as graphs.SubgraphCounts() or "
+        f"graphs.WeisfeilerLehman(), got {kernel!r}, which compares other things."
+    )
+
+
 @dataclass(frozen=True)
-class WeisfeilerLehman:
+class WeisfeilerLehman(GraphKernel):
     r"""The Weisfeiler–Lehman subtree kernel.
 
     .. math:: k(x, y) = \sum_{t=0}^{h} \sum_{c} n_t(c, x)\, n_t(c, y),
 
-    where n_t(c, x) is the number of nodes of x with label c after t rounds; in every round the label of
-    a node becomes its old label together with the multiset of its neighbours' labels. After one round
-    from equal labels the label is the degree.
+    where n_t(c, x) is the number of nodes of x with label c after t rounds; in every round the label of a
+    node becomes its old label together with the multiset of its neighbours' labels.
 
     Parameters
     ----------
@@ -45,9 +74,8 @@ class WeisfeilerLehman:
     Labels are hashed to 64 bits. That any two of L different labels get the same hash has a probability
     of about L²/2⁶⁵: 10⁻¹¹ for all flips in a graph with forty nodes, 10⁻⁵ with two hundred.
 
-    A kernel of your own needs methods ``fitted(graph)``, which returns it with everything fixed that it
-    takes from the graph, and
-    ``form(adjacency, pairs, weights)`` that returns a :class:`goodstein.stein.forms.BlockForm` of the matrix
+    A kernel of your own needs methods ``fitted(graph)``, which fixes what it takes from the graph, and
+    ``form(adjacency, pairs, weights)``, a :class:`goodstein.stein.forms.BlockForm` of the matrix
     w_s w_t ⟨k(xˢ, ·) − k(x, ·), k(xᵗ, ·) − k(x, ·)⟩, where xˢ is x with pair s flipped.
 
     References
@@ -73,10 +101,6 @@ class WeisfeilerLehman:
         if self.labels not in ("triangles", "none"):
             raise InputError(f'`labels` must be "triangles" or "none", got {self.labels!r}.')
 
-    def fitted(self, points: Any) -> WeisfeilerLehman:
-        """The kernel itself: it takes nothing from the data."""
-        return self
-
     def __call__(self, x: Any, y: Any) -> Array:
         """k(x_i, y_j) for lists of adjacency matrices."""
         counts = [
@@ -85,7 +109,6 @@ class WeisfeilerLehman:
         return np.array([[_product(a, b) for b in counts[1]] for a in counts[0]])
 
     def form(self, adjacency: Array, pairs: Pairs, weights: Array) -> FlipForm:
-        """The matrix of all pairs of flips, by the labels that they change."""
         return FlipForm(self, adjacency, pairs, weights)
 
     def _counts(self, adjacency: Array) -> dict[int, int]:
@@ -131,11 +154,9 @@ class FlipForm(BlockForm):
 
     @property
     def n(self) -> int:
-        """Number of pairs of nodes."""
         return len(self.pairs)
 
     def take(self, index: Any) -> FlipForm:
-        """The form of some pairs, in the given order."""
         return FlipForm(self.kernel, self.adjacency, self.pairs[index], self.weights[index])
 
     @cached_property
@@ -171,11 +192,9 @@ class FlipForm(BlockForm):
         return csr_array((entries, (flips, index)), shape=(self.n, max(1, len(found))))
 
     def block(self, rows: slice, cols: slice) -> Array:
-        """H[rows, cols]."""
         return np.asarray((self._sparse[rows] @ self._sparse[cols].T).toarray())
 
     def diagonal(self) -> Array:
-        """Squared norms of the changes, (B,)."""
         return np.asarray((self._sparse * self._sparse).sum(axis=1)).reshape(self.n)
 
 

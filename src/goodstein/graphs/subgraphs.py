@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from goodstein.errors import InputError
 from goodstein.graphs.data import Graph, all_pairs
-from goodstein.stein.forms import BlockForm
+from goodstein.graphs.kernel import GraphKernel
+from goodstein.stein.forms import LowRankForm
 from goodstein.types import Array
 
 SUBGRAPHS = {"edges": 1, "two_stars": 2, "triangles": 3, "three_stars": 3, "four_cycles": 4}
@@ -21,7 +22,7 @@ RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
-class SubgraphCounts:
+class SubgraphCounts(GraphKernel):
     r"""A linear kernel of subgraph counts, each made independent of those before it.
 
     .. math:: k(x, y) = t(x)^\top W t(y),
@@ -81,7 +82,6 @@ class SubgraphCounts:
         return np.asarray((a @ self._matrix.T) @ (b @ self._matrix.T).T)
 
     def form(self, adjacency: Array, pairs: npt.NDArray[np.intp], weights: Array) -> LowRankForm:
-        """The matrix of all pairs of flips."""
         i, j = pairs.T
         index = np.empty(adjacency.shape, dtype=np.intp)
         every = all_pairs(len(adjacency))
@@ -129,32 +129,3 @@ class SubgraphCounts:
             "four_cycles": ((squared**2).sum() - 2 * edges - 4 * two_stars) / 8,
         }
         return np.array([values[name] for name in self.counts])
-
-
-class LowRankForm(BlockForm):
-    """The matrix F Fᵀ of a few features F, (B, c)."""
-
-    def __init__(self, features: Array) -> None:
-        self.features = features
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.features)
-
-    def take(self, index: Any) -> LowRankForm:
-        """The form of some rows, in the given order."""
-        return LowRankForm(self.features[index])
-
-    def block(self, rows: slice, cols: slice) -> Array:
-        """H[rows, cols]."""
-        return np.asarray(self.features[rows] @ self.features[cols].T)
-
-    def diagonal(self) -> Array:
-        """Squared lengths of the rows."""
-        return np.asarray(np.einsum("ij,ij->i", self.features, self.features))
-
-    def mean(self) -> float:
-        """The mean over all entries, diagonal included."""
-        total = self.features.mean(axis=0)
-        return float(total @ total)

@@ -1,11 +1,5 @@
-"""Tests for replicated point patterns."""
+"""Replicated point patterns: their data, models, operator and kernel."""
 
-from __future__ import annotations
+from goodstein.lazy import attach
 
-from goodstein.patterns.data import Patterns
-from goodstein.patterns.kernel import ConfigurationKernel
-from goodstein.patterns.operator import Papangelou
-from goodstein.patterns.process import point_pattern_ksd_test
-from goodstein.patterns.quadrature import quadrature
-
-__all__ = ["ConfigurationKernel", "Papangelou", "Patterns", "point_pattern_ksd_test", "quadrature"]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

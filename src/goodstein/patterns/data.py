@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, describe_rows
 from goodstein.types import Array
 from goodstein.validation import as_array
 
 
-class Patterns:
+class Patterns(Data):
     """Point patterns, one array (k_i, d) each; k_i may be zero.
 
     Parameters
@@ -23,10 +24,15 @@ class Patterns:
     patterns
         The arrays. Nothing is checked; :func:`as_patterns` does that for data of users.
     dim
-        Number of coordinates.
+        Number of coordinates; None takes that of the first pattern with points.
     """
 
-    def __init__(self, patterns: Iterable[Array], dim: int) -> None:
+    costly = True
+
+    def __init__(self, patterns: Iterable[Array], dim: int | None = None) -> None:
+        if dim is None:
+            patterns = [np.asarray(pattern, dtype=np.float64) for pattern in patterns]
+            dim = next((pattern.shape[-1] for pattern in patterns if pattern.ndim == 2), 1)
         self._patterns = tuple(np.asarray(pattern, dtype=np.float64).reshape(-1, dim) for pattern in patterns)
         self.dim = dim
 
@@ -62,8 +68,15 @@ class Patterns:
             sums[..., filled] = np.add.reduceat(values, self.starts[filled], axis=-1)
         return sums
 
+    def as_rows(self) -> Array:
+        """Number of points, and sums over coordinates and their squares, (m, 1 + 2d)."""
+        moments = np.vstack([self.pooled.T, self.pooled.T**2])
+        return np.column_stack([self.counts, self.total(moments).T])
+
+    def take(self, rows: Any) -> Patterns:
+        return Patterns([self._patterns[i] for i in rows], self.dim)
+
     def describe(self) -> str:
-        """How many patterns and points there are."""
         low, high = self.counts.min(), self.counts.max()
         return f"{len(self)} point patterns with {low} to {high} points, {self.counts.sum()} in all"
 
@@ -98,7 +111,7 @@ def as_patterns(patterns: Any, domain: Domain) -> Patterns:
         )
     result = Patterns([as_pattern(item, i, domain) for i, item in enumerate(items)], domain.dim)
     if not result.counts.any():
-        raise InputError(f"`patterns`: all {len(result)} patterns are empty. Check the data.")
+        raise InputError(f"all {len(result)} patterns are empty. Check the data.", argument="patterns")
     return result
 
 
@@ -108,7 +121,7 @@ def as_pattern(item: Any, i: int, domain: Domain) -> Array:
     try:
         array = as_array(item)
     except InputError as error:
-        raise InputError(f"{name}: {str(error).removeprefix('`data`').lstrip(': ')}") from None
+        raise InputError(f"{name}: {error.bare}") from None
     if array.size == 0:
         return np.empty((0, domain.dim))
     if array.dtype.kind not in "iuf":

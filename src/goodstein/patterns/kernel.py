@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.kernels.bandwidth import Median
-from goodstein.kernels.gaussian import Gaussian
+from goodstein.kernels import Gaussian, Kernel, Median
+from goodstein.numerics.distances import placed
 from goodstein.patterns.data import Patterns
 from goodstein.types import Array
+from goodstein.validation import check_positive
 
 DEFAULT_BANDWIDTH = Median(0.25)
 
@@ -30,7 +31,7 @@ ROWS = 512
 
 
 @dataclass(frozen=True)
-class ConfigurationKernel:
+class ConfigurationKernel(Kernel):
     r"""A Gaussian kernel of the distance between two configurations' embeddings.
 
     .. math::
@@ -45,21 +46,13 @@ class ConfigurationKernel:
     Parameters
     ----------
     bandwidth
-        ℓ: a positive number, or a rule such as ``Median(0.5)``; None takes a quarter of the median
-        distance between the points of all patterns together.
+        ℓ: a positive number, or a rule such as ``Median(0.5)``; None takes a quarter of the median distance
+        between the points of all patterns together, since clusters and gaps are shorter than the median.
     scale
         s: a positive number; None takes the median distance between the embeddings of two patterns.
     normalised
-        Whether the embedding is the mean instead of the sum, as in the reference. Then the distance is
-        the maximum mean discrepancy of the two empirical measures, the kernel is all but blind to the
-        number of points, and by convention the empty configuration is like itself only: k = 1 for two
-        empty configurations and 0 for one.
-
-    Notes
-    -----
-    The default bandwidth is shorter than the median because clusters and gaps between points are:
-    against a Poisson process on the unit square (20 patterns of 30 points), a quarter of the median
-    detects clustering, repulsion and uneven intensities more often than the median does.
+        Whether the embedding is the mean instead of the sum, as in the reference. Then the kernel is all but
+        blind to the number of points, and by convention k = 1 for two empty configurations and 0 for one.
 
     References
     ----------
@@ -83,12 +76,12 @@ class ConfigurationKernel:
     def __post_init__(self) -> None:
         # The same checks in the same words as for any kernel.
         object.__setattr__(self, "bandwidth", Gaussian(self.bandwidth).bandwidth)
-        if self.scale is not None and not (
-            isinstance(self.scale, (int, float)) and math.isfinite(self.scale) and self.scale > 0
-        ):
-            raise InputError(
-                f"`scale` of ConfigurationKernel must be a positive number or None, got {self.scale!r}."
-            )
+        if self.scale is not None:
+            check_positive(self.scale, "`scale` of ConfigurationKernel", "a positive number or None")
+
+    @property
+    def bandwidths(self) -> float | None:
+        return self.bandwidth if isinstance(self.bandwidth, float) else None
 
     def fitted(self, patterns: Patterns) -> ConfigurationKernel:
         """The same kernel with bandwidth and scale numbers."""
@@ -123,16 +116,8 @@ class ConfigurationKernel:
 
             Σ_u w_u δ_{φ + u} + Σ_{x∈φ} δ_{φ − x} − (Σ_u w_u + |φ|) δ_φ
 
-        on configurations, and h(φ, ψ) is the sum of k over the product of two of them.
-
-        Parameters
-        ----------
-        patterns
-            The observations.
-        nodes
-            Nodes u of the integral, (N, d).
-        weights
-            For every pattern the weight of each node times the conditional intensity there, (m, N).
+        on configurations, and h(φ, ψ) is the sum of k over the product of two of them. Weights w are those
+        of the nodes u, (N, d), times the conditional intensity there, for every pattern, (m, N).
         """
         sums = _Sums(Gaussian(self.bandwidth), patterns, nodes)
         factored = not self.normalised and self._rate <= LARGEST_RATE
@@ -168,8 +153,9 @@ class ConfigurationKernel:
             positive = distances[distances > 0]
             if not positive.size:
                 raise InputError(
-                    "`patterns`: all patterns are equal to this kernel, so no scale can be taken from them. "
-                    "Check the data, or pass kernel=ConfigurationKernel(scale=...)."
+                    "all patterns are equal to this kernel, so no scale can be taken from them. "
+                    "Check the data, or pass kernel=ConfigurationKernel(scale=...).",
+                    argument="patterns",
                 )
             median = float(positive.mean())
         return median
@@ -210,12 +196,7 @@ class _Sums:
 
     def base(self, x: Array, y: Array) -> Array:
         """l(x, y), by one matrix product: the points of a window are never far from its centre."""
-        x, y = x - self.centre, y - self.centre
-        rho = x @ y.T
-        rho *= -2.0
-        rho += np.einsum("ij,ij->i", x, x)[:, None]
-        rho += np.einsum("ij,ij->i", y, y)
-        np.maximum(rho, 0.0, out=rho)
+        rho = placed(x, self.centre).squared_distances(placed(y, self.centre))
         rho *= -0.5 / self.kernel.length**2
         return np.asarray(np.exp(rho, out=rho))
 

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.report import Check
+from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
+from goodstein.errors import InputError
+from goodstein.kernels.base import Kernel
+from goodstein.kernels.lattice import LatticeKernel
+from goodstein.operators.base import Operator
 from goodstein.patterns.data import Patterns
 from goodstein.patterns.kernel import ConfigurationKernel, generic_stein_matrix
-from goodstein.patterns.quadrature import quadrature
+from goodstein.patterns.nodes import quadrature
 from goodstein.stein.forms import DenseForm
 from goodstein.types import Array
 from goodstein.validation import check_count
@@ -21,7 +25,7 @@ TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
-class Papangelou:
+class Papangelou(Operator):
     r"""The generator of a birth-and-death process that leaves the model invariant.
 
     .. math::
@@ -50,6 +54,10 @@ class Papangelou:
 
     nodes: int | None = None
 
+    takes = Patterns  # no annotations: these are not fields
+    title = "Point pattern kernel Stein test"
+    conditions_suffice = True
+
     def __post_init__(self) -> None:
         if self.nodes is not None:
             check_count(self.nodes, "nodes", least=2)
@@ -59,20 +67,25 @@ class Papangelou:
         return PatternFeatures(data, model, domain, self.nodes)
 
     def default_kernel(self) -> ConfigurationKernel:
-        """A Gaussian kernel of embedded configurations."""
         return ConfigurationKernel()
 
-    def conditions(
-        self, model: Any, domain: Domain, data: Patterns | None, rng: np.random.Generator
-    ) -> list[Check]:
-        """Whether the nodes are enough, and whether the model allows the points at all."""
+    def adapted(self, kernel: Kernel) -> Kernel:
+        if kernel.plain.radial or isinstance(kernel, LatticeKernel):
+            raise InputError(
+                f"`kernel` must be a kernel on point patterns such as patterns.ConfigurationKernel(), got "
+                f"{kernel!r}, which compares points. ConfigurationKernel(bandwidth=...) sums up a Gaussian "
+                "of points."
+            )
+        return kernel
+
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         if data is None:
             return []
         return [self._check_nodes(model, domain, data), _check_possible(model, data), _check_ties(data)]
 
     def _check_nodes(self, model: Any, domain: Domain, data: Patterns) -> Check:
         """Compare the integral of the intensity given the empty pattern with that of a finer rule."""
-        name = "integral over the window"
+        question = Question("integral over the window")
         nodes, weights = quadrature(domain, self.nodes)
         fine, fine_weights = quadrature(domain, 4 * len(nodes))
         empty = np.empty((0, domain.dim))
@@ -81,18 +94,16 @@ class Papangelou:
         error = abs(mass - finer)
         found = f"{len(nodes)} nodes give {mass:.6g} expected points, {len(fine)} give {finer:.6g}"
         if error > TOLERANCE * np.sqrt(max(finer, 1e-300) / len(data)):
-            return Check(
-                name,
-                "warn",
+            return question.warned(
                 f"The intensity is too rough for the nodes: {found}. Pass operator=Papangelou(nodes="
-                f"{4 * len(fine)}) or more.",
+                f"{4 * len(fine)}) or more."
             )
-        return Check(name, "pass", f"{found[0].upper()}{found[1:]}.")
+        return question.passed(f"{found[0].upper()}{found[1:]}.")
 
 
 def _check_possible(model: Any, data: Patterns) -> Check:
     """Whether every point has a positive intensity given the others of its pattern."""
-    name = "points that the model allows"
+    question = Question("points that the model allows")
     impossible = [
         i
         for i, pattern in enumerate(data)
@@ -102,28 +113,24 @@ def _check_possible(model: Any, data: Patterns) -> Check:
         )
     ]
     if impossible:
-        return Check(
-            name,
-            "warn",
+        return question.warned(
             f"{len(impossible)} of {len(data)} patterns (the first is pattern {impossible[0]}) hold points "
             f"whose intensity under {model.name} is zero given the others: the model excludes them, whatever "
-            "the p-value.",
+            "the p-value."
         )
-    return Check(name, "pass", "Every point has a positive intensity given the others.")
+    return question.passed("Every point has a positive intensity given the others.")
 
 
 def _check_ties(data: Patterns) -> Check:
     """Points that coincide, which no model with an intensity produces."""
-    name = "coincident points"
+    question = Question("coincident points")
     tied = [i for i, pattern in enumerate(data) if len(np.unique(pattern, axis=0)) < len(pattern)]
     if tied:
-        return Check(
-            name,
-            "warn",
+        return question.warned(
             f"{len(tied)} of {len(data)} patterns (the first is pattern {tied[0]}) hold points that "
-            "coincide, which has probability zero under the model.",
+            "coincide, which has probability zero under the model."
         )
-    return Check(name, "pass", "No two points of a pattern coincide.")
+    return question.passed("No two points of a pattern coincide.")
 
 
 @dataclass(frozen=True)
@@ -135,12 +142,11 @@ class PatternFeatures:
     domain: Domain
     nodes: int | None
 
-    def form(self, kernel: Any) -> DenseForm:
+    def form(self, kernel: Kernel) -> DenseForm:
         """The Stein matrix of the patterns."""
-        length = getattr(kernel, "bandwidth", None)
+        length = kernel.bandwidths
         u, w = quadrature(self.domain, self.nodes, length if isinstance(length, float) else np.inf)
         intensity: Array = np.stack([self.model.papangelou(u, pattern) for pattern in self.points])
-        own = getattr(kernel, "stein_matrix", None)
-        if own is not None:
-            return DenseForm(own(self.points, u, w * intensity))
+        if isinstance(kernel, ConfigurationKernel):
+            return DenseForm(kernel.stein_matrix(self.points, u, w * intensity))
         return DenseForm(generic_stein_matrix(kernel, self.points, u, w * intensity))

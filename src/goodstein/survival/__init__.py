@@ -1,1 +1,1 @@
-"""TODO."""
+"""Right-censored durations: their data, models, operators and checks."""

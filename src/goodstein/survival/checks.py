@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
-from goodstein.auditing.report import Check
+from goodstein.auditing.report import Check, Question
 from goodstein.errors import NumericalScoreWarning, ScoreError
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 
 SHARES = np.array([1e-5, 1e-7])
 """Where a hazard is taken to show its behaviour at zero, as shares of a typical duration."""
@@ -25,7 +27,6 @@ TOLERANCE = 1e-2
 """Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
 
 REMEDY = 'Use Martingale(), that is transform="cdf", which needs nothing of the hazard.'
-
 
 EXPECTED = 15.0
 """With fewer expected events than this the wild bootstrap was measured to be liberal."""
@@ -42,16 +43,15 @@ def check_events(data: Censored | None, model: SurvivalModel | None = None) -> l
     checks = []
     if not data.event_observed.any():
         message = f"All {len(data)} durations are censored: the test sees only that no event came."
-        checks.append(Check("events", "warn", message))
-    if model is not None:
-        expected = float(model.cumulative_hazard(data.durations).sum())
-        if expected < EXPECTED:
-            message = (
-                f"In the time watched {model.name} expects {expected:.2g} events only. With so few the "
-                "bootstrap rejects true models far too often (at the level 1 % about 40 % of them for one "
-                "expected event, 7 to 10 % for five). Use null=MonteCarlo()."
-            )
-            checks.append(Check("expected events", "warn", message, asymptotic=True))
+        checks.append(Question("events").warned(message))
+    expected = np.inf if model is None else float(model.cumulative_hazard(data.durations).sum())
+    if model is not None and expected < EXPECTED:
+        message = (
+            f"In the time watched {model.name} expects {expected:.2g} events only. With so few the bootstrap "
+            "rejects true models far too often (at the level 1 % about 40 % of them for one expected event, "
+            "7 to 10 % for five). Use null=MonteCarlo()."
+        )
+        checks.append(Question("expected events").warned(message, asymptotic=True))
     return checks
 
 
@@ -59,11 +59,11 @@ def check_agreement(model: SurvivalModel, data: Censored | None) -> list[Check]:
     """The hazard against the derivative of the cumulative hazard, where a user wrote both."""
     if model.trusted or data is None:
         return []
-    name = "hazard against cumulative hazard"
+    question = Question("hazard against cumulative hazard")
     at_zero = float(model.cumulative_hazard(np.zeros(1))[0])
     if abs(at_zero) > 1e-9:
-        message = f"The cumulative hazard of {model.name} is {at_zero:g} at zero, where it must be 0."
-        return [Check(name, "fail", message)]
+        found = f"The cumulative hazard of {model.name} is {at_zero:g} at zero, where it must be 0."
+        return [question.failed(found)]
     t = _some(data.durations[data.durations > 0])
     h = 1e-4 * t
     # Five points: the error is of the order of h⁴.
@@ -75,49 +75,48 @@ def check_agreement(model: SurvivalModel, data: Censored | None) -> list[Check]:
     t, slope, hazard = t[known], slope[known], hazard[known]
     gap = np.abs(hazard - slope) - 1e-11 * values[3][known] / h[known]  # beyond what rounding does
     wrong = gap > 1e-4 * (hazard + np.median(hazard)) if len(t) else np.zeros(0, bool)
-    # A jump of the hazard spoils a numerical derivative at single points.
-    if not wrong.size or wrong.mean() <= 0.1:
-        return [Check(name, "pass", f"They agree at {wrong.size} durations.")]
+    if _mostly_right(wrong):
+        return [question.passed(f"They agree at {wrong.size} durations.")]
     k = int(np.argmax(gap))
     message = (
         f"They differ at {int(wrong.sum())} of {wrong.size} durations: at t = {t[k]:g} the hazard is "
-        f"{hazard[k]:g}, but the cumulative hazard has the derivative {slope[k]:g}. One of them is "
-        "wrong."
+        f"{hazard[k]:g}, but the cumulative hazard has the derivative {slope[k]:g}. One of them is wrong."
     )
-    return [Check(name, "fail", message)]
+    return [question.failed(message)]
 
 
 def check_derivative(model: SurvivalModel, data: Censored | None) -> list[Check]:
     """λ₀′/λ₀ against a numerical derivative of log λ₀, where a user wrote both."""
     if model.trusted or data is None or not model.has_log_hazard_derivative:
         return []
-    name = "derivative of the log hazard"
+    question = Question("derivative of the log hazard")
     t = _some(data.durations[data.event_observed & (data.durations > 0)])
     numerical = SurvivalModel(hazard=model.hazard, cumulative_hazard=model.cumulative_hazard)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with _quiet():
             expected = numerical.log_hazard_derivative(t)
         got = model.log_hazard_derivative(t)
     except ScoreError as error:
-        return [Check(name, "warn", str(error))]
+        return [question.warned(str(error))]
     wrong = np.abs(got - expected) > 1e-4 * (np.abs(expected) + 1.0 / t)
-    if not wrong.size or wrong.mean() <= 0.1:
-        return [Check(name, "pass", f"It agrees with a numerical one at {wrong.size} events.")]
+    if _mostly_right(wrong):
+        return [question.passed(f"It agrees with a numerical one at {wrong.size} events.")]
     k = int(np.argmax(wrong))
     message = (
         f"`log_hazard_derivative` differs from the derivative of log hazard at {int(wrong.sum())} of "
         f"{wrong.size} events: at t = {t[k]:g} it is {got[k]:g}, not {expected[k]:g}."
     )
-    return [Check(name, "fail", message)]
+    return [question.failed(message)]
+
+
+def _mostly_right(wrong: BoolArray) -> bool:
+    """A jump of the hazard spoils a numerical derivative at single points."""
+    return not wrong.size or bool(wrong.mean() <= 0.1)
 
 
 def exponent_at_zero(model: SurvivalModel) -> float:
     """p where λ₀(t) ~ t^p near zero; inf where λ₀ vanishes faster, or altogether."""
-    far, near = model.hazard(SHARES * _scale(model))
-    if near == 0.0:
-        return float("inf")
-    return float(np.log(far / near) / np.log(SHARES[0] / SHARES[1]))
+    return _exponent(*model.hazard(SHARES * _scale(model)))
 
 
 def drift_diverges_at_zero(model: SurvivalModel) -> bool:
@@ -125,14 +124,12 @@ def drift_diverges_at_zero(model: SurvivalModel) -> bool:
     scale = _scale(model)
     t = SHARES * scale
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with _quiet():
             growth = t * model.hazard(t) * model.log_hazard_derivative(t) ** 2 * scale**2
     except ScoreError:
         return True
-    if growth[1] < 1e-5:  # rounding of a derivative that is zero
-        return False
-    return bool(np.log(growth[0] / growth[1]) / np.log(SHARES[0] / SHARES[1]) < TOLERANCE)
+    # Below that it is the rounding of a derivative that is zero.
+    return bool(growth[1] >= 1e-5) and _exponent(*growth) < TOLERANCE
 
 
 def tail_exponents(model: SurvivalModel, drift: bool = False) -> float:
@@ -140,15 +137,12 @@ def tail_exponents(model: SurvivalModel, drift: bool = False) -> float:
     t = model.quantile(TAIL)
     if not np.isfinite(t).all():
         return float("nan")
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalScoreWarning)
-        values = model.hazard(t)
-        if drift:
-            try:
-                values = values + np.abs(model.log_hazard_derivative(t))
-            except ScoreError:
-                return float("nan")
-        return float(np.log(values[1] / values[0]) / (TAIL[1] - TAIL[0]))
+    try:
+        with np.errstate(all="ignore"), _quiet():
+            values = model.hazard(t) + (np.abs(model.log_hazard_derivative(t)) if drift else 0.0)
+            return float(np.log(values[1] / values[0]) / (TAIL[1] - TAIL[0]))
+    except ScoreError:
+        return float("nan")
 
 
 def zeros_inside(model: SurvivalModel, longest: float) -> list[tuple[float, float]]:
@@ -169,16 +163,9 @@ def zeros_inside(model: SurvivalModel, longest: float) -> list[tuple[float, floa
         around = place[:, None] + width[:, None] * offsets
         found = _finite_hazard(model, around.ravel()).reshape(around.shape)
         place, width = around[np.arange(len(place)), found.argmin(axis=1)], width * 0.4
-    if not len(place):
-        return []
-    zero = _finite_hazard(model, place) <= 1e-9 * top
-    found_zeros = []
-    for t0 in place[zero]:
-        far, near = _finite_hazard(model, t0 + step * np.array([1e-1, 1e-3]))
-        found_zeros.append(
-            (float(t0), float(np.log(far / near) / np.log(100.0)) if near > 0 else float("inf"))
-        )
-    return found_zeros
+    zeros = place[_finite_hazard(model, place) <= 1e-9 * top]
+    beside = step * np.array([1e-1, 1e-3])
+    return [(float(t0), _exponent(*_finite_hazard(model, t0 + beside))) for t0 in zeros]
 
 
 def first_jump(model: SurvivalModel, longest: float) -> float | None:
@@ -208,23 +195,31 @@ def longest_duration(model: SurvivalModel, data: Censored | None) -> float:
     return end if np.isfinite(end) else _scale(model)
 
 
-def check_smooth(model: SurvivalModel, longest: float, name: str) -> list[Check]:
+def check_smooth(model: SurvivalModel, longest: float, question: Question) -> Check | None:
     """λ₀ must have no jumps, and no zeros that are kinks, for an operator that differentiates it."""
     jump = first_jump(model, longest)
     if jump is not None:
-        message = (
-            f"The hazard of {model.name} jumps at t = {jump:.6g}, where it has no derivative, so Stein's "
-            f"identity fails. {REMEDY}"
-        )
-        return [Check(name, "fail", message)]
+        found = f"jumps at t = {jump:.6g}, where it has no derivative, so Stein's identity fails"
+        return question.failed(f"The hazard of {model.name} {found}. {REMEDY}")
     for t0, p in zeros_inside(model, longest):
         if p <= 1.0 + TOLERANCE:
-            message = (
-                f"The hazard of {model.name} is zero at t = {t0:.6g}, where it behaves like |t − "
-                f"t₀|^{p:.2f}: the statistic has no finite variance. {REMEDY}"
-            )
-            return [Check(name, "fail", message)]
-    return []
+            found = f"is zero at t = {t0:.6g}, where it behaves like |t − t₀|^{p:.2f}"
+            message = f"The hazard of {model.name} {found}: the statistic has no finite variance. {REMEDY}"
+            return question.failed(message)
+    return None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without warnings about numerical derivatives."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumericalScoreWarning)
+        yield
+
+
+def _exponent(far: float, near: float) -> float:
+    """p of a function that behaves like t^p, from its values at two places, one a hundredth of the other."""
+    return float(np.log(far / near) / np.log(100.0)) if near > 0 else float("inf")
 
 
 def _some(durations: Array, count: int = 50) -> Array:

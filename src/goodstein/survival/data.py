@@ -7,14 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.errors import InputError, describe_rows
+from goodstein.data.base import Data
+from goodstein.errors import InputError, SamplingError, describe_rows, refuse_rows, warn
+from goodstein.foreign import bases
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
+from goodstein.validation import is_frame, read_frame, refuse_masked
 
-FRAMES = ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb")
 
-
-class Censored(Frozen):
+class Censored(Frozen, Data):
     """Durations T = min(X, C), each with whether it ended in the event, X ≤ C, or was censored.
 
     Parameters
@@ -24,13 +25,6 @@ class Censored(Frozen):
     event_observed
         Whether the event was seen, (n,): booleans, or 1 for an event and 0 for a censored duration.
         None: every duration ended in the event.
-
-    Attributes
-    ----------
-    durations : ndarray
-        T, (n,), read-only, in the order given.
-    event_observed : ndarray
-        Booleans, (n,), read-only.
 
     Notes
     -----
@@ -50,6 +44,10 @@ class Censored(Frozen):
     Censored(4 durations, 50 % censored)
     >>> data.durations[data.event_observed]
     array([ 5., 12.])
+    >>> import pandas as pd
+    >>> aml = pd.DataFrame({"time": [9, 13, 13], "status": [1, 1, 0], "x": ["a", "a", "b"]})
+    >>> gs.Censored.from_frame(aml, durations="time", event_observed="status").describe()
+    "3 durations, 33 % censored (durations: column 'time', events: column 'status')"
     """
 
     durations: Array
@@ -60,46 +58,25 @@ class Censored(Frozen):
         index: Any = getattr(durations, "index", None)
         other: Any = getattr(event_observed, "index", None)
         if hasattr(index, "equals") and hasattr(other, "equals") and not index.equals(other):
-            raise InputError(
-                "`durations` and `event_observed` are Series with different indexes, so it is not clear "
-                "which values belong together. Align them, or pass .to_numpy() of both to pair them by "
-                "position."
-            )
+            why = "so it is not clear which values belong together"
+            remedy = "Align them, or pass .to_numpy() of both to pair them by position."
+            both = "`durations` and `event_observed`"
+            raise InputError(f"{both} are Series with different indexes, {why}.", remedy=remedy)
         t = _as_durations(durations)
         events = np.ones(len(t), bool) if event_observed is None else _as_events(event_observed)
         if len(t) != len(events):
-            raise InputError(
-                f"`durations` has {len(t)} values and `event_observed` has {len(events)}: each duration "
-                "needs one."
-            )
+            sizes = f"`durations` has {len(t)} values and `event_observed` has {len(events)}"
+            raise InputError(f"{sizes}: each duration needs one.")
         self._set(durations=t, event_observed=events, _source="")
 
     @classmethod
     def from_frame(cls, frame: Any, *, durations: Any, event_observed: Any) -> Self:
-        """Two columns of a data frame of pandas, polars or Arrow.
-
-        Parameters
-        ----------
-        frame
-            The data frame.
-        durations, event_observed
-            Names of the columns.
-
-        Examples
-        --------
-        >>> import goodstein as gs
-        >>> import pandas as pd
-        >>> aml = pd.DataFrame({"time": [9, 13, 13], "status": [1, 1, 0], "x": ["a", "a", "b"]})
-        >>> gs.Censored.from_frame(aml, durations="time", event_observed="status").describe()
-        "3 durations, 33 % censored (durations: column 'time', events: column 'status')"
-        """
+        """Two columns, of these names, of a data frame of pandas, polars or Arrow."""
         columns = _columns(frame)
         for argument, name in (("durations", durations), ("event_observed", event_observed)):
             if name not in columns:
-                raise InputError(
-                    f"`{argument}`: the data frame has no column {name!r}. It has "
-                    f"{', '.join(map(repr, list(columns)[:10]))}."
-                )
+                there = ", ".join(map(repr, list(columns)[:10]))
+                raise InputError(f"the data frame has no column {name!r}. It has {there}.", argument=argument)
         made = cls(columns[durations], columns[event_observed])
         made._set(_source=f" (durations: column {durations!r}, events: column {event_observed!r})")
         return made
@@ -113,16 +90,45 @@ class Censored(Frozen):
         return float(1.0 - self.event_observed.mean())
 
     def describe(self) -> str:
-        """The data in words."""
         rate = f"{100.0 * self.censoring_rate:.0f} % censored" if self.censoring_rate else "none censored"
         return f"{len(self)} duration{'' if len(self) == 1 else 's'}, {rate}{self._source}"
 
     def __repr__(self) -> str:
         return f"Censored({self.describe()})"
 
-    def take(self, index: Any) -> Censored:
-        """Some of the observations, in the given order."""
-        return Censored(self.durations[index], self.event_observed[index])
+    def take(self, rows: Any) -> Censored:
+        return Censored(self.durations[rows], self.event_observed[rows])
+
+    def as_rows(self) -> Array:
+        """Durations and whether they were events, (n, 2)."""
+        return np.column_stack([self.durations, self.event_observed])
+
+    def validate(self, model: Any, domain: Any) -> None:
+        """Warn where no event was seen, from which little can be learnt."""
+        if len(self) < 2:
+            raise InputError("has 1 duration; a test needs at least 2.", argument="data", predicate=True)
+        if not self.event_observed.any():
+            warn(
+                f"All {len(self)} durations are censored: the test sees only that no event came. Where the "
+                "model expects few events its p-value is not valid, unless null=MonteCarlo()."
+            )
+
+    def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Censored:
+        """As many durations from the model, censored like these.
+
+        Durations X come from the model, censoring times C from the Kaplan–Meier estimate of the
+        censoring distribution (:meth:`kaplan_meier_censoring`), and T = min(X, C). What that
+        estimate leaves over beyond the longest duration counts as never censored.
+        """
+        n = len(self)
+        x, c = model.durations(n, rng), self.draw_censoring(n, rng)
+        t = np.minimum(x, c)
+        if np.isinf(t).any():
+            bounded = f"The cumulative hazard of {model.name} is bounded"
+            found = f"{int(np.isinf(t).sum())} of {n} draws have neither an event nor a censoring time"
+            reason = f"{bounded}, and the longest duration of the data is an event: {found}."
+            raise SamplingError(reason, remedy="Use null=WildBootstrap().")
+        return Censored(t, x <= c)
 
     def at_risk(self, times: ArrayLike | None = None) -> Array:
         """Y(t) = #{T_k ≥ t} at each time; at the durations themselves by default.
@@ -140,8 +146,6 @@ class Censored(Frozen):
         is an event, the estimate does not reach zero: nothing is known of that share of the censoring
         times but that they are longer than every time returned.
 
-        Examples
-        --------
         >>> import goodstein as gs
         >>> gs.Censored([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1]).kaplan_meier_censoring()
         (array([2.]), array([0.66666667]))
@@ -152,11 +156,7 @@ class Censored(Frozen):
         return times, np.asarray(np.cumprod(1.0 - censored / (self.at_risk(times) - same)), np.float64)
 
     def draw_censoring(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n censoring times from their Kaplan–Meier estimate, (n,); inf with what is left over.
-
-        What the estimate leaves over counts as never censored, so that data without censoring are
-        imitated without it.
-        """
+        """Draw n censoring times from their Kaplan–Meier estimate, (n,); inf with what is left over."""
         times, survival = self.kaplan_meier_censoring()
         place = np.searchsorted(-survival, -rng.random(n), side="left")
         return np.append(times, np.inf)[place]
@@ -164,13 +164,10 @@ class Censored(Frozen):
     def to_scipy(self) -> Any:
         """As a :class:`scipy.stats.CensoredData`, for example to fit one of SciPy's distributions.
 
-        Examples
-        --------
         >>> import goodstein as gs
         >>> import scipy.stats
         >>> data = gs.Censored([1.0, 2.0, 3.0], [True, True, False])
-        >>> _, scale = scipy.stats.expon.fit(data.to_scipy(), floc=0)
-        >>> print(f"{scale:.3f}")  # total time over number of events
+        >>> print("%.3f" % scipy.stats.expon.fit(data.to_scipy(), floc=0)[1])  # total time over events
         3.000
         """
         from scipy.stats import CensoredData
@@ -190,19 +187,13 @@ def _restore(durations: Array, event_observed: BoolArray, source: str) -> Censor
     return data
 
 
-def is_censored(data: Any) -> bool:
-    """Whether the data say by themselves that they are durations with events."""
-    names = {cls.__name__ for cls in type(data).__mro__}
-    return isinstance(data, Censored) or "CensoredData" in names or _is_structured(data)
-
-
-def as_censored(data: Any, operator: Any) -> Censored:
+def as_censored(data: Any, asked_by: str) -> Censored:
     """Whatever stands for durations with events; in a plain array all durations are events."""
     if isinstance(data, Censored):
         return data
-    if "CensoredData" in {cls.__name__ for cls in type(data).__mro__}:
+    if "CensoredData" in bases(data):
         return _from_scipy(data)
-    if type(data).__module__.partition(".")[0] in FRAMES:
+    if is_frame(data):
         return _from_columns(data)
     if isinstance(data, np.ma.MaskedArray):
         return Censored(data)
@@ -217,32 +208,26 @@ def as_censored(data: Any, operator: Any) -> Censored:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        shape = f" of shape {array.shape}" if array.size else ""
-        raise InputError(
-            f"`data`: {operator!r} is for durations, got {type(data).__name__}{shape}. Pass "
-            "Censored(durations, event_observed), or an array (n,) of durations that all ended in the event."
-        )
+        found = f"{type(data).__name__}{f' of shape {array.shape}' if array.size else ''}"
+        other = "an array (n,) of durations that all ended in the event"
+        remedy = f"Pass Censored(durations, event_observed), or {other}."
+        raise InputError(f"{asked_by} is for durations, got {found}.", argument="data", remedy=remedy)
     return Censored(array)
 
 
 def _is_structured(data: Any) -> bool:
     """An array of records with a boolean and a numeric field, as scikit-survival makes them."""
-    dtype = getattr(data, "dtype", None)
-    names = getattr(dtype, "names", None)
-    if names is None or len(names) != 2 or not isinstance(data, np.ndarray):
-        return False
-    kinds = sorted(data.dtype[name].kind for name in names)
-    return kinds[0] == "b" and kinds[1] in "fiu"
+    names = data.dtype.names if isinstance(data, np.ndarray) else None
+    kinds = sorted(data.dtype[name].kind for name in names or ())
+    return len(kinds) == 2 and kinds[0] == "b" and kinds[1] in "fiu"
 
 
 def _from_scipy(data: Any) -> Censored:
     # SciPy has no public access to these.
     left, interval = len(data._left), len(data._interval)
     if left or interval:
-        raise InputError(
-            f"`data`: {left} left-censored and {interval} interval-censored values. Only right-censored data "
-            "can be tested."
-        )
+        found = f"{left} left-censored and {interval} interval-censored values."
+        raise InputError(found, argument="data", remedy="Only right-censored data can be tested.")
     durations = np.concatenate([data._uncensored, data._right])
     return Censored(durations, np.arange(len(durations)) < len(data._uncensored))
 
@@ -256,10 +241,9 @@ def _from_columns(frame: Any) -> Censored:
     events = [name for name in names if _binary(columns[name])]
     if len(names) != 2 or len(events) != 1:
         found = f"{len(names)} columns" if len(names) != 2 else f"{len(events)} columns of zeros and ones"
-        raise InputError(
-            f"`data`: the data frame has {found}, so it does not say which are durations and which are "
-            'events. Pass Censored.from_frame(frame, durations="...", event_observed="...").'
-        )
+        reason = f"the data frame has {found}, so it does not say which are durations and which are events."
+        remedy = 'Pass Censored.from_frame(frame, durations="...", event_observed="...").'
+        raise InputError(reason, argument="data", remedy=remedy)
     (durations,) = (name for name in names if name != events[0])
     return Censored.from_frame(frame, durations=durations, event_observed=events[0])
 
@@ -269,71 +253,53 @@ def _binary(values: Any) -> bool:
 
 
 def _columns(frame: Any) -> dict[Any, np.ndarray[Any, Any]]:
-    """The columns of a data frame as arrays, by name."""
-    import narwhals as nw
-
-    try:
-        table = nw.from_native(frame, allow_series=True, eager_only=True)
-    except TypeError:
-        remedy = "Call .collect() on it first" if hasattr(frame, "collect") else "Pass a data frame"
-        raise InputError(f"`data`: cannot read an object of type {type(frame).__name__}. {remedy}.") from None
-    if isinstance(table, nw.Series):
-        return {table.name: table.to_numpy()}
-    # get_column, not table[name]: names may be numbers. Holes are refused where a column is used.
+    """The columns of a data frame as arrays, by name; holes are refused where a column is used."""
+    table = read_frame(frame)
     return {name: table.get_column(name).to_numpy() for name in table.columns}
 
 
 def _as_array(values: Any, name: str) -> np.ndarray[Any, Any]:
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InputError(
-            f"`{name}`: {describe_rows(np.ma.getmaskarray(values))} hold masked values. Remove or complete "
-            "them."
-        )
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InputError(f"`{name}` is not an array of numbers: {error}") from None
+        raise InputError(f"is not an array of numbers: {error}", argument=name, predicate=True) from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputError(f"`{name}` must have shape (n,), got {array.shape}.")
+        raise InputError(f"must have shape (n,), got {array.shape}.", argument=name, predicate=True)
     if not len(array):
-        raise InputError(f"`{name}` is empty.")
+        raise InputError("is empty.", argument=name, predicate=True)
     return array
 
 
 def _as_durations(values: Any) -> Array:
     array = _as_array(values, "durations")
     if array.dtype.kind not in "iuf":
-        hints = {
-            "b": "Are durations and events swapped?",
-            "m": "Divide by a unit of time: durations / np.timedelta64(1, 'D').",
-        }
-        raise InputError(
-            f"`durations` must hold real numbers, got dtype {array.dtype}. "
-            + hints.get(array.dtype.kind, "If they are numbers, convert them; remove what is missing.")
-        )
+        hints = {"b": "Are durations and events swapped?"}
+        hints["m"] = "Divide by a unit of time: durations / np.timedelta64(1, 'D')."
+        hint = hints.get(array.dtype.kind, "If they are numbers, convert them; remove what is missing.")
+        reason = f"must hold real numbers, got dtype {array.dtype}."
+        raise InputError(reason, argument="durations", predicate=True, remedy=hint)
     t = array.astype(np.float64) + 0.0  # no negative zeros: equal values have equal bytes
     for bad, what in ((np.isnan(t), "NaN"), (np.isinf(t), "infinite values"), (t < 0, "negative values")):
-        if bad.any():
-            raise InputError(f"`durations`: {describe_rows(bad)} hold {what}. Remove or correct them.")
+        refuse_rows(bad, f"hold {what}.", "Remove or correct them.", argument="durations")
     return t
 
 
 def _as_events(values: Any) -> BoolArray:
     array = _as_array(values, "event_observed")
+    must = "must hold booleans, or ones and zeros"
     if array.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in array):
         array = array.astype(bool)
     if array.dtype.kind not in "biuf":
-        raise InputError(
-            f"`event_observed` must hold booleans, or ones and zeros, got dtype {array.dtype}. Compare with "
-            'what stands for an event, for example status == "dead".'
-        )
+        remedy = 'Compare with what stands for an event, for example status == "dead".'
+        reason = f"{must}, got dtype {array.dtype}."
+        raise InputError(reason, argument="event_observed", predicate=True, remedy=remedy)
     wrong = ~np.isin(array, (0, 1))
     if wrong.any():
-        hint = " In R's coding, 1 censored and 2 dead, pass status == 2." if (array[wrong] == 2).all() else ""
-        raise InputError(
-            f"`event_observed` must hold booleans, or ones and zeros: {describe_rows(wrong)} do not, the "
-            f"first is {array[wrong][0]:g}.{hint}"
-        )
+        reason = f"{must}: {describe_rows(wrong)} do not, the first is {array[wrong][0]:g}."
+        coding = "In R's coding, 1 censored and 2 dead, pass status == 2."
+        hint = coding if (array[wrong] == 2).all() else None
+        raise InputError(reason, argument="event_observed", predicate=True, rows=wrong, remedy=hint)
     return np.asarray(array, dtype=bool)

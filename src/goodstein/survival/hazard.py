@@ -6,28 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein.auditing.report import Check
+from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.stein.features import AnchoredFeatures
-from goodstein.survival.checks import (
-    REMEDY,
-    TOLERANCE,
-    check_agreement,
-    check_derivative,
-    check_events,
-    check_smooth,
-    drift_diverges_at_zero,
-    longest_duration,
-    tail_exponents,
-)
+from goodstein.survival import checks
+from goodstein.survival.checks import REMEDY, TOLERANCE
 from goodstein.survival.data import Censored
 from goodstein.survival.martingale import cumulative_hazard, positive_hazard, require_finite
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.operator import DurationOperator
 
 
 @dataclass(frozen=True)
-class Survival:
+class Survival(DurationOperator):
     r"""T ω = δ(ω′ + ω λ₀′/λ₀)(t) − (λ₀ω)(t) + λ₀(0)ω(0), for durations t with events δ.
 
     It is (ωλ₀)′/λ₀ at the events minus what the martingale N(t) − ∫₀ᵗ Y λ₀ takes away; the last term
@@ -49,58 +41,40 @@ class Survival:
     (5, 5)
     """
 
-    takes_censored = True  # no annotation: not a field
-
     def features(self, model: SurvivalModel, domain: Domain, data: Censored) -> AnchoredFeatures:
         """(y, a, G) = (t, δλ₀′/λ₀ − λ₀, δ), and λ₀(0) times the value at zero."""
         t, events = data.durations, data.event_observed
         at_zero = model.hazard_at_zero
         if not np.isfinite(at_zero):
-            raise InputError(
-                f"Survival() needs a hazard that is finite at zero, but that of {model.name} is not. {REMEDY}"
-            )
+            reason = f"Survival() needs a hazard that is finite at zero, but that of {model.name} is not."
+            raise InputError(reason, remedy=REMEDY)
         cumulative_hazard(model, data)
         positive_hazard(model, data)
         hazard = model.hazard(t)
         require_finite(hazard, np.ones(len(data), bool), model, "hazard")
         value = -hazard
         value[events] += model.log_hazard_derivative(t[events])
-        weight = events.astype(np.float64)
-        return AnchoredFeatures(
-            t[:, None], value[:, None], weight, anchor=np.zeros(1), anchor_value=float(at_zero)
-        )
+        parts = t[:, None], value[:, None], events.astype(np.float64)
+        return AnchoredFeatures(*parts, anchor=np.zeros(1), anchor_value=float(at_zero))
 
-    def conditions(
-        self, model: SurvivalModel, domain: Domain, data: Censored | None, rng: np.random.Generator
-    ) -> list[Check]:
+    def verdict(self, model: SurvivalModel, data: Censored | None) -> Check:
         """A continuous hazard, finite at zero, with E[(δλ₀′/λ₀ − λ₀)²] < ∞."""
-        checks = check_events(data, model) + check_agreement(model, data) + check_derivative(model, data)
-        name = "hazard"
+        question, name = Question("hazard"), model.name
         if not np.isfinite(model.hazard_at_zero):
-            message = f"The hazard of {model.name} is infinite at zero, where the operator needs it. {REMEDY}"
-            return [*checks, Check(name, "fail", message)]
-        broken = check_smooth(model, longest_duration(model, data), name)
+            found = f"The hazard of {name} is infinite at zero, where the operator needs it. {REMEDY}"
+            return question.failed(found)
+        broken = checks.check_smooth(model, checks.longest_duration(model, data), question)
         if broken:
-            return checks + broken
-        if drift_diverges_at_zero(model):
-            message = (
-                f"Near t = 0 the derivative of the hazard of {model.name} is so large that E[δ(λ₀′/λ₀)²] is "
-                f"infinite and the statistic has no finite variance. {REMEDY}"
-            )
-            return [*checks, Check(name, "fail", message)]
-        tail = tail_exponents(model, drift=True)
+            return broken
+        if checks.drift_diverges_at_zero(model):
+            found = f"Near t = 0 the derivative of the hazard of {name} is so large that E[δ(λ₀′/λ₀)²]"
+            return question.failed(f"{found} is infinite and the statistic has no finite variance. {REMEDY}")
+        tail = checks.tail_exponents(model, drift=True)
+        found = f"Far out the hazard of {name} grows like S₀^{-tail:.2f}"
         if tail >= 1.0 - TOLERANCE:
-            message = (
-                f"Far out the hazard of {model.name} grows like S₀^{-tail:.2f}, so its density does not "
-                "vanish at the end of its support and Stein's identity fails there, unless censoring comes "
-                f"earlier. {REMEDY}"
-            )
-            return [*checks, Check(name, "fail", message)]
+            why = "its density does not vanish at the end of its support and Stein's identity fails there"
+            return question.failed(f"{found}, so {why}, unless censoring comes earlier. {REMEDY}")
         if tail >= 0.5 - TOLERANCE:
-            message = (
-                f"Far out the hazard of {model.name} grows like S₀^{-tail:.2f}: unless censoring comes "
-                f"earlier, the statistic has no finite variance. {REMEDY}"
-            )
-            return [*checks, Check(name, "warn", message)]
-        message = "λ₀(0) and E[(δλ₀′/λ₀ − λ₀)²] are finite as far as can be seen."
-        return [*checks, Check(name, "pass", message)]
+            why = "unless censoring comes earlier, the statistic has no finite variance"
+            return question.warned(f"{found}: {why}. {REMEDY}")
+        return question.passed("λ₀(0) and E[(δλ₀′/λ₀ − λ₀)²] are finite as far as can be seen.")

@@ -7,30 +7,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from goodstein.auditing.report import Check
+from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, describe_rows
+from goodstein.errors import InputError, describe_rows, refuse_rows
 from goodstein.stein.features import AnchoredFeatures
-from goodstein.survival.checks import (
-    REMEDY,
-    TOLERANCE,
-    check_agreement,
-    check_events,
-    exponent_at_zero,
-    longest_duration,
-    tail_exponents,
-    zeros_inside,
-)
+from goodstein.survival import checks
+from goodstein.survival.checks import REMEDY, TOLERANCE
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array, BoolArray
 
 THIN = 1.0 / 3.0
 """From this exponent of the hazard at zero on the Stein kernel has no finite second moment."""
 
+UNITS = "Check the units of the durations, or the model."
+
 
 @dataclass(frozen=True)
-class Martingale:
+class Martingale(DurationOperator):
     r"""T ω = δ ω′(t)/λ₀(t) − (ω(t) − ω(0)), for durations t with events δ.
 
     Its mean is zero under the model because N(t) − ∫₀ᵗ Y λ₀ is a martingale, whatever the
@@ -77,7 +72,7 @@ class Martingale:
 
     transform: Literal["cdf", "hazard"] | None = "cdf"
 
-    takes_censored = True  # no annotation: not a field
+    differentiates = False
 
     def __post_init__(self) -> None:
         if self.transform not in ("cdf", "hazard", None):
@@ -100,97 +95,75 @@ class Martingale:
         value = np.full((len(data), 1), -1.0)
         return AnchoredFeatures(points[:, None], value, weight, anchor=np.zeros(1), anchor_value=1.0)
 
-    def conditions(
-        self, model: SurvivalModel, domain: Domain, data: Censored | None, rng: np.random.Generator
-    ) -> list[Check]:
+    def verdict(self, model: SurvivalModel, data: Censored | None) -> Check:
         """E[δ/λ₀²] < ∞, unless the durations are transformed."""
-        checks = check_events(data, model) + check_agreement(model, data)
-        name = "hazard"
+        question = Question("hazard")
         if self.transform is not None:
             scale = "F₀" if self.transform == "cdf" else "Λ₀"
-            return [*checks, Check(name, "pass", f"On the scale of {scale} every continuous model will do.")]
-        problem = _infinite_variance(model, longest_duration(model, data))
+            return question.passed(f"On the scale of {scale} every continuous model will do.")
+        problem = _infinite_variance(model, checks.longest_duration(model, data))
         if problem is not None:
-            return [*checks, Check(name, "fail", f"{problem} {REMEDY}")]
-        p = exponent_at_zero(model)
+            return question.failed(f"{problem} {REMEDY}")
+        p = checks.exponent_at_zero(model)
         if p >= THIN - TOLERANCE:
-            message = (
-                f"Near t = 0 the hazard of {model.name} falls like t^{p:.2f}, so E[δ/λ₀⁴] is infinite: with "
-                "few observations the wild bootstrap rejects true models too often (validation/size.md). "
-                f"{REMEDY}"
-            )
-            return [*checks, Check(name, "warn", message)]
-        tail = tail_exponents(model)
+            found = f"Near t = 0 the hazard of {model.name} falls like t^{p:.2f}, so E[δ/λ₀⁴] is infinite"
+            why = "with few observations the wild bootstrap rejects true models too often"
+            return question.warned(f"{found}: {why} (validation/size.md). {REMEDY}")
+        tail = checks.tail_exponents(model)
         if tail <= -0.5 + TOLERANCE:
-            message = (
-                f"Far out the hazard falls like S₀^{-tail:.2f}: unless censoring comes earlier, the "
-                f"statistic has no finite variance. {REMEDY}"
-            )
-            return [*checks, Check(name, "warn", message)]
-        return [*checks, Check(name, "pass", "E[δ/λ₀²] is finite as far as can be seen.")]
+            why = "unless censoring comes earlier, the statistic has no finite variance"
+            return question.warned(f"Far out the hazard falls like S₀^{-tail:.2f}: {why}. {REMEDY}")
+        return question.passed("E[δ/λ₀²] is finite as far as can be seen.")
 
 
 def _infinite_variance(model: SurvivalModel, longest: float) -> str | None:
     """Why E[δ/λ₀²] = ∫ S_C S₀/λ₀ diverges, if it does."""
-    p = exponent_at_zero(model)
+    infinite = "so E[δ/λ₀²] is infinite and the statistic has no finite variance."
+    p = checks.exponent_at_zero(model)
     if p >= 1.0 - TOLERANCE:
         vanishes = f"falls to zero like t^{p:.2f}" if p < 20 else "vanishes"
-        return (
-            f"The hazard of {model.name} {vanishes} near t = 0, so E[δ/λ₀²] is infinite and the statistic "
-            "has no finite variance."
-        )
-    for t0, order in zeros_inside(model, longest):
+        return f"The hazard of {model.name} {vanishes} near t = 0, {infinite}"
+    for t0, order in checks.zeros_inside(model, longest):
         if order == np.inf:
             return f"The hazard of {model.name} is zero around t = {t0:.6g}, where Stein's identity fails."
         if order >= 1.0 - TOLERANCE:
-            return (
-                f"The hazard of {model.name} is zero at t = {t0:.6g}, where it behaves like |t − "
-                f"t₀|^{order:.2f}, so E[δ/λ₀²] is infinite and the statistic has no finite variance."
-            )
+            where = f"t = {t0:.6g}, where it behaves like |t − t₀|^{order:.2f}"
+            return f"The hazard of {model.name} is zero at {where}, {infinite}"
     return None
 
 
 def cumulative_hazard(model: SurvivalModel, data: Censored) -> Array:
     """Λ₀ at the durations; raises where the model rules them out."""
     values = model.cumulative_hazard(data.durations)
-    beyond = data.durations > model.upper
-    if beyond.any():
-        raise InputError(
-            f"`data`: {describe_rows(beyond)} lie beyond {model.upper:g}, where the survival function of "
-            f"{model.name} is zero. Check the units of the durations, or the model."
-        )
+    where = f"lie beyond {model.upper:g}, where the survival function of {model.name} is zero."
+    refuse_rows(data.durations > model.upper, where, UNITS)
     return values
 
 
 def require_possible(model: SurvivalModel, data: Censored) -> None:
     """Raise where events were observed at times at which the model allows none."""
-    rows = np.flatnonzero(data.event_observed & (data.durations > 0))
-    impossible = np.zeros(len(data), bool)
-    impossible[rows] = model.hazard(data.durations[rows]) == 0.0
-    if impossible.any():
-        raise InputError(
-            f"`data`: the hazard of {model.name} is zero at {describe_rows(impossible)}, the first at t = "
-            f"{data.durations[impossible][0]:g}, but events were observed there. Check the units of the "
-            "durations, or the model."
-        )
+    events = data.event_observed & (data.durations > 0)
+    _refuse_zeros(model.hazard(data.durations[events]), events, model, data)
 
 
 def positive_hazard(model: SurvivalModel, data: Censored) -> Array:
     """λ₀ at the events; raises where it is zero or infinite."""
     events = data.event_observed
     hazard = model.hazard(data.durations[events])
+    _refuse_zeros(hazard, events, model, data)
+    require_finite(hazard, events, model, "hazard")
+    return hazard
+
+
+def _refuse_zeros(hazard: Array, events: BoolArray, model: SurvivalModel, data: Censored) -> None:
     zero = np.zeros(len(data), bool)
     zero[events] = hazard == 0.0
     if zero.any():
         first = data.durations[zero][0]
-        at_zero = " A duration of exactly zero is often a rounded one." if first == 0 else ""
-        raise InputError(
-            f"`data`: the hazard of {model.name} is zero at {describe_rows(zero)}, the first at t = "
-            f"{first:g}, but events were observed there.{at_zero} Check the units of the durations, or the "
-            "model."
-        )
-    require_finite(hazard, events, model, "hazard")
-    return hazard
+        where = f"{describe_rows(zero)}, the first at t = {first:g}, but events were observed there."
+        where += " A duration of exactly zero is often a rounded one." if first == 0 else ""
+        reason = f"the hazard of {model.name} is zero at {where}"
+        raise InputError(reason, argument="data", rows=zero, remedy=UNITS)
 
 
 def require_finite(values: Any, rows: BoolArray, model: SurvivalModel, what: str) -> None:
@@ -198,6 +171,5 @@ def require_finite(values: Any, rows: BoolArray, model: SurvivalModel, what: str
     bad = np.zeros(len(rows), bool)
     bad[rows] = ~np.isfinite(values)
     if bad.any():
-        raise InputError(
-            f"`data`: the {what} of {model.name} is not finite at {describe_rows(bad)}. {REMEDY}"
-        )
+        reason = f"the {what} of {model.name} is not finite at {describe_rows(bad)}."
+        raise InputError(reason, argument="data", rows=bad, remedy=REMEDY)

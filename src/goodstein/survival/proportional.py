@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
-from goodstein.auditing.report import Check
+from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, describe_rows
+from goodstein.errors import InputError, refuse_rows
 from goodstein.stein.features import SteinFeatures
-from goodstein.survival.checks import (
-    check_agreement,
-    check_derivative,
-    check_events,
-    check_smooth,
-    exponent_at_zero,
-)
+from goodstein.survival.checks import check_smooth, exponent_at_zero
 from goodstein.survival.data import Censored
 from goodstein.survival.martingale import positive_hazard
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array
+from goodstein.validation import check_positive
 
 AT_RISK = 0.1
 """Share of the observations that are still at risk at the default horizon."""
 
 
 @dataclass(frozen=True)
-class ProportionalHazards:
+class ProportionalHazards(DurationOperator):
     r"""T ω = (n δ/Y(t)) (ω′ + ω λ₀′/λ₀)(t), of the hypothesis that the hazard is γ·λ₀, γ > 0 unknown.
 
     Y(t) is the number of observations still at risk at t, events before censorings. Nothing in T
@@ -80,19 +74,14 @@ class ProportionalHazards:
 
     horizon: float | None = None
 
-    takes_censored = True  # no annotation: not a field
+    changes_model = True  # no annotation: not a field
+    needs_scale = False
 
     def __post_init__(self) -> None:
-        if self.horizon is None:
-            return
-        number = isinstance(self.horizon, Real) and not isinstance(self.horizon, bool)
-        if not (number and math.isfinite(self.horizon) and self.horizon > 0):
-            raise InputError(
-                f"`horizon` of ProportionalHazards must be a positive time, or None, got {self.horizon!r}."
-            )
+        if self.horizon is not None:
+            check_positive(self.horizon, "`horizon` of ProportionalHazards", "a positive time, or None")
 
     def fitted(self, data: Censored, domain: Domain) -> ProportionalHazards:
-        """With the horizon a number."""
         return ProportionalHazards(self.resolved(data))
 
     def resolved(self, data: Censored) -> float:
@@ -101,7 +90,8 @@ class ProportionalHazards:
             return float(self.horizon)
         horizon = float(np.quantile(data.durations, 1.0 - AT_RISK))
         if horizon == 0:
-            raise InputError("`data`: nine tenths of the durations or more are zero. Check their units.")
+            reason = "nine tenths of the durations or more are zero."
+            raise InputError(reason, argument="data", remedy="Check their units.")
         return horizon
 
     def null_model(self, model: SurvivalModel, data: Censored) -> SurvivalModel:
@@ -120,46 +110,39 @@ class ProportionalHazards:
         w, slope = _weight(t, horizon)
         seen = data.event_observed & (t < horizon)
         if not (w[seen] > 0).any():
-            raise InputError(
-                f"`data`: none of the {n} durations is an event before the horizon {horizon:g}, so "
-                "ProportionalHazards() sees nothing. Use Martingale(), or a longer horizon."
-            )
+            found = f"none of the {n} durations is an event before the horizon {horizon:g}"
+            remedy = "Use Martingale(), or a longer horizon."
+            reason = f"{found}, so ProportionalHazards() sees nothing."
+            raise InputError(reason, argument="data", remedy=remedy)
         drift = slope
         inside = seen & (w > 0)
         drift[inside] += w[inside] * model.log_hazard_derivative(t[inside])
         factor = np.where(seen, n / data.at_risk(), 0.0)
         return SteinFeatures(t[:, None], (factor * drift)[:, None], factor * w)
 
-    def conditions(
-        self, model: SurvivalModel, domain: Domain, data: Censored | None, rng: np.random.Generator
-    ) -> list[Check]:
+    def verdict(self, model: SurvivalModel, data: Censored | None) -> Check:
         """ωλ₀ vanishes at zero and at the horizon, and between them λ₀ is continuous."""
-        checks = check_events(data) + check_agreement(model, data) + check_derivative(model, data)
-        name = "weight and hazard"
+        question = Question("weight and hazard")
         p = exponent_at_zero(model)
         if p <= -1.0:
-            message = (
-                f"Near zero the hazard of {model.name} behaves like t^{p:.2f}, which has no finite integral."
-            )
-            return [*checks, Check(name, "fail", message)]
+            found = f"Near zero the hazard of {model.name} behaves like t^{p:.2f}"
+            return question.failed(f"{found}, which has no finite integral.")
         if data is None:
-            return [*checks, Check(name, "skip", "The horizon comes from the data.")]
-        horizon = self.resolved(data)
-        longest = float(data.durations.max())
+            return question.skipped("The horizon comes from the data.")
+        horizon, longest = self.resolved(data), float(data.durations.max())
         if horizon > longest:
-            message = (
+            return question.failed(
                 f"The horizon {horizon:g} lies beyond the longest duration, {longest:g}, where ωλ₀ does not "
                 "vanish: Stein's identity fails. Choose a horizon up to which somebody was observed."
             )
-            return [*checks, Check(name, "fail", message)]
-        broken = check_smooth(model, horizon, name)
+        broken = check_smooth(model, horizon, question)
         if broken:
-            return checks + broken
+            return broken
         left = int(data.at_risk([horizon])[0])
         message = f"wλ₀ vanishes at zero and at the horizon {horizon:.6g}, where {left} are still at risk."
         if left < 0.5 * AT_RISK * len(data):
-            return [*checks, Check(name, "warn", f"{message} With so few the level suffers somewhat.")]
-        return [*checks, Check(name, "pass", message)]
+            return question.warned(f"{message} With so few the level suffers somewhat.")
+        return question.passed(message)
 
 
 def _weight(t: Array, horizon: float) -> tuple[Array, Array]:
@@ -172,8 +155,6 @@ def positive_or_zero(model: SurvivalModel, data: Censored) -> None:
     """Raise at events where λ₀ is zero, or at time zero, where λ₀′/λ₀ need not exist."""
     at_zero = data.event_observed & (data.durations == 0)
     if at_zero.any() and not 0 < model.hazard_at_zero < np.inf:
-        raise InputError(
-            f"`data`: {describe_rows(at_zero)} are events at time zero, where the hazard of {model.name} is "
-            f"{model.hazard_at_zero:g}. A duration of exactly zero is often a rounded one: check the data."
-        )
+        what = f"are events at time zero, where the hazard of {model.name} is {model.hazard_at_zero:g}."
+        refuse_rows(at_zero, what, "A duration of exactly zero is often a rounded one: check the data.")
     positive_hazard(model, data)

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.domains.base import Domain
-from goodstein.domains.box import Box
-from goodstein.domains.polygon import Polygon
+from goodstein.domains import Box, Domain, Polygon
 from goodstein.errors import DomainError
 from goodstein.types import Array
 
@@ -28,10 +26,9 @@ LONGEST_RULE = 200
 def quadrature(domain: Domain, nodes: int | None = None, length: float = math.inf) -> tuple[Array, Array]:
     r"""Nodes u (N, d) and weights w (N,) with ∫ f ≈ Σ w f(u); the weights sum to the window's measure.
 
-    On a box this is the product of Gauss–Legendre rules, composite where a side has more than 200 nodes.
-    A polygon is cut into the cells of a square
-    grid; every piece has its area as weight and its centroid as node (another of its points, if a notch
-    leaves the centroid outside). Neither needs random numbers.
+    On a box this is the product of Gauss–Legendre rules, composite where a side has more than 200 nodes. A
+    polygon is cut into the cells of a square grid; every piece has its area as weight and its centroid as
+    node (another of its points, if a notch leaves the centroid outside). Neither needs random numbers.
 
     Parameters
     ----------
@@ -52,10 +49,9 @@ def quadrature(domain: Domain, nodes: int | None = None, length: float = math.in
     >>> float(w.sum()), float(w @ u[:, 0] ** 2)
     (2.0, 2.6666666667)
     """
-    own = getattr(domain, "quadrature", None)
+    own = domain.quadrature(nodes)
     if own is not None:
-        u, w = own(nodes)
-        return np.asarray(u, dtype=np.float64), np.asarray(w, dtype=np.float64)
+        return np.asarray(own[0], dtype=np.float64), np.asarray(own[1], dtype=np.float64)
     if isinstance(domain, Box) and domain.bounded:
         size = float(np.prod(domain.upper - domain.lower))
         fewest = FEWEST.get(domain.dim, 3**domain.dim)

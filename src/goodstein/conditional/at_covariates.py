@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
+from goodstein.models.base import AnyModel
 from goodstein.models.callables import Kind
 from goodstein.models.model import Model
 from goodstein.numerics.frameworks import framework_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from goodstein.conditional.model import ConditionalModel
 
 
-class Given:
+class AtCovariates(AnyModel):
     """A conditional model at fixed covariates: what an operator in y takes for a model.
 
     Row i of every argument belongs to row i of the covariates. Arguments with several times as many rows
@@ -26,12 +27,14 @@ class Given:
     single row of covariates thus belongs to all rows.
     """
 
-    has_sample = False
-
     def __init__(self, model: ConditionalModel, covariates: Array, flat_x: bool, flat_y: bool) -> None:
         self._model, self._covariates, self._flat = model, covariates, (flat_y, flat_x)
         self.has_score, self.has_logpdf = model.has_score, model.has_logpdf
-        self.name, self.domain = model.name, model.domain
+        self.name, self._domain = model.name, model.domain
+
+    @property
+    def domain(self) -> Domain | None:
+        return self._domain
 
     def score(self, y: Array) -> Array:
         """∇_y log p(y | x), (n, q)."""
@@ -48,10 +51,9 @@ class Given:
         """y ∘ score, (n, q)."""
         return np.asarray(y * self.score(y))
 
-    def on(self, domain: Domain | None) -> Given:
-        """The same, with y on another domain."""
+    def on(self, domain: Domain | None) -> AtCovariates:
         flat_y, flat_x = self._flat
-        return Given(self._model.on(domain), self._covariates, flat_x, flat_y)
+        return AtCovariates(self._model.on(domain), self._covariates, flat_x, flat_y)
 
     def _joint(self, key: str, kind: Kind, y: Array) -> Model:
         return self._model._on_joint_space(key, kind, self._z(y), y.shape[1], self._flat)
@@ -94,20 +96,16 @@ class OutcomeDomain(Domain):
 
     @property
     def dim(self) -> int:
-        """Columns of y and x."""
         return self._inner.dim + self._p
 
     def contains(self, x: Array) -> BoolArray:
-        """Whether y does, (n,)."""
         return self._inner.contains(x[:, : self._inner.dim])
 
     def boundary_distance(self, x: Array) -> Array:
-        """That of y, (n,)."""
         return self._inner.boundary_distance(x[:, : self._inner.dim])
 
     @property
     def basis(self) -> Array:
-        """Directions in y only."""
         own = self._inner.basis
         rows = np.eye(self._inner.dim) if own is None else own
         return np.hstack([rows, np.zeros((len(rows), self._p))])

@@ -1,0 +1,92 @@
+"""What a kind of data is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein.errors import InputError
+from goodstein.types import Array
+
+
+class Data(ABC):
+    """Observations of one kind: points, durations, pairs, point patterns, a graph, or a kind of your own.
+
+    A kind of your own has a length and can be asked for some of its rows; an operator of your own
+    (:class:`goodstein.Operator`) makes features of it. Everything else has a default.
+    """
+
+    replicated: ClassVar[bool] = True
+    """Whether there are several independent observations; of one alone the null has to be simulated."""
+
+    costly: ClassVar[bool] = False
+    """Whether the Stein matrix of such data is held as a whole, so that there must not be too many."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of observations."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Some of the observations, in the given order."""
+
+    @property
+    def observations(self) -> Any:
+        """What operators and fits are given: these data themselves, or the array inside."""
+        return self
+
+    def describe(self) -> str | None:
+        """The data in words, where "n observations on the domain" does not say it all."""
+        return None
+
+    def validate(self, model: Any, domain: Any) -> None:
+        """Raise where these data cannot come from a model on a domain; here nothing is known of that."""
+        return
+
+    def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Self:
+        """These data with what has to be drawn once, before the test."""
+        return self
+
+    def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Data:
+        """As many observations from the model, of the same kind."""
+        return self.many(model, domain, len(self), rng)
+
+    def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Data:
+        """n observations from the model."""
+        drawn: Data = model.draws(domain, n, rng)
+        return drawn
+
+    def as_rows(self) -> Array:
+        """Numbers that tell observations apart, (n, k): by them rows that were used before are recognised."""
+        raise InputError(
+            f"{type(self).__name__} observations cannot be told apart, so it is not known which were used "
+            "before. Give the class a method as_rows() that returns an array (n, k).",
+            argument="data",
+        )
+
+    def default_operator(self) -> Any:
+        """The operator for users who name none; None where there is none."""
+        return None
+
+
+class OwnData(Data):
+    """A user's plain object with a length and a method `take`."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> OwnData:
+        return OwnData(self._own.take(rows))
+
+    @property
+    def observations(self) -> Any:
+        return self._own
+
+    def describe(self) -> str:
+        return f"{len(self)} observations, {type(self._own).__name__}"
