@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from goodstein.auditing.boundary import FIRST, exponents
-from goodstein.auditing.report import Check, Status
+from goodstein.auditing.conditions import FIRST, SCORES, exponents
+from goodstein.auditing.report import Check, Question
 from goodstein.auxiliary.base import Auxiliary
-from goodstein.domains.base import Domain, Face
-from goodstein.domains.box import Box
-from goodstein.domains.chart import Chart
+from goodstein.domains import Box, Chart, Domain, Face, Sphere
 from goodstein.domains.circle import TURN, Torus
-from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
-from goodstein.models.model import Model
+from goodstein.models.model import Model, in_coordinates
 from goodstein.types import Array
+
+Coefficients: TypeAlias = Callable[[Model, Domain, Array], Any]
+"""The features of the second-order operator: its drift, (n, m), and diffusion, (n, m, m) or None."""
 
 POINTS = 10
 """Points at which score and log density are compared."""
@@ -35,15 +37,13 @@ MARGIN = 1e-2
 
 def check_poles(domain: Sphere, auxiliary: bool) -> Check:
     """Without g the drift is infinite at the poles of the angles."""
-    name = "poles"
+    question = Question("poles")
     if auxiliary or domain.dim == 2:
-        return Check(name, "pass", "The operator is bounded at the poles of the angles.")
-    return Check(
-        name,
-        "fail",
+        return question.passed("The operator is bounded at the poles of the angles.")
+    return question.failed(
         f"With g = 1 the angles of {domain!r} have the term cot θ, whose square has no finite mean at the "
         "poles, so the statistic has no finite variance and no bootstrap knows its null distribution. "
-        "Valid here: operator=Coordinate() or operator=SecondOrder().",
+        "Valid here: operator=Coordinate() or operator=SecondOrder()."
     )
 
 
@@ -51,59 +51,53 @@ def check_coordinate_faces(
     model: Model, chart: Chart, auxiliary: Auxiliary, data: Array | None, rng: np.random.Generator
 ) -> Check:
     """Whether qJ·g vanishes where the coordinates of a chart end."""
-    name = "boundary"
+    question = Question("boundary")
     if not chart.has_boundary:
-        return Check(name, "pass", "The coordinates have no end.")
-    from goodstein.operators.coordinate import in_coordinates
-    from goodstein.operators.standardised import Standardised
-
+        return question.passed("The coordinates have no end.")
     fixed = auxiliary if data is None else auxiliary.fitted(data, chart.region)
     try:
-        found = exponents(in_coordinates(model, chart), chart.region, Standardised(fixed), data, rng)
+        found = exponents(in_coordinates(model, chart), chart.region, fixed.boundary_weight, data, rng)
     except InputError:
-        return _unknown(name, model, chart)
+        return _unknown(question, model, chart)
     bad = [face for face in found if not face.valid]
     if not bad:
-        return Check(name, "pass", f"q·J·g vanishes at all {len(found)} ends of the coordinates.")
+        return question.passed(f"q·J·g vanishes at all {len(found)} ends of the coordinates.")
     message = bad[0].problem().replace("the density behaves", "q·J behaves")
-    return Check(
-        name,
-        "fail",
+    return question.failed(
         f"{message[0].upper()}{message[1:]}. Use an auxiliary function that vanishes there: Coordinate(), or "
-        "Coordinate(Auxiliary(function)).",
+        "Coordinate(Auxiliary(function))."
     )
 
 
-def check_flux(model: Model, domain: Domain, data: Array | None, rng: np.random.Generator) -> Check:
+def check_flux(
+    model: Model, domain: Domain, data: Array | None, rng: np.random.Generator, features: Coefficients
+) -> Check:
     """Whether anything flows through a boundary: q∇f does, unless q or the metric prevents it."""
-    name = "boundary"
+    question = Question("boundary")
     if not domain.has_boundary:
-        return Check(name, "pass", f"{domain!r} has no boundary.")
+        return question.passed(f"{domain!r} has no boundary.")
     if not isinstance(domain, Chart):
-        return Check(
-            name,
-            "fail",
+        return question.failed(
             f"SecondOrder has no auxiliary function that could make the flux q∇f vanish at the boundary of "
-            f"{domain!r}. Use operator=Standardised() there.",
+            f"{domain!r}. Use operator=Standardised() there."
         )
     try:
-        problem = _flux_problem(model, domain, data, rng)
+        problem = _flux_problem(model, domain, data, rng, features)
     except InputError:
-        return _unknown(name, model, domain)
+        return _unknown(question, model, domain)
     if problem is None:
-        return Check(name, "pass", "Nothing flows through the ends of the coordinates.")
-    return Check(name, "fail", problem)
+        return question.passed("Nothing flows through the ends of the coordinates.")
+    return question.failed(problem)
 
 
-def _flux_problem(model: Model, chart: Chart, data: Array | None, rng: np.random.Generator) -> str | None:
+def _flux_problem(
+    model: Model, chart: Chart, data: Array | None, rng: np.random.Generator, coefficients: Coefficients
+) -> str | None:
     """What goes wrong at an end of the coordinates, by the exponents of qJ, flux and coefficients.
 
     With qJ ~ δ^c, flux D G⁻¹ν ~ δ^a and coefficients (b, M) ~ δ^e the identity needs c + a > 0 and
     the variance c + 2e > −1.
     """
-    from goodstein.operators.coordinate import in_coordinates
-    from goodstein.operators.second_order import DiffusionFeatures, SecondOrder
-
     density = in_coordinates(model, chart)
     for face in chart.faces(data, rng):
         sizes, slopes = [], []
@@ -113,9 +107,8 @@ def _flux_problem(model: Model, chart: Chart, data: Array | None, rng: np.random
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NumericalScoreWarning)
                 slopes.append(delta * np.einsum("ij,ij->i", density.score(x), face.normals))
-                features = SecondOrder().features(model, chart, x)
+                features = coefficients(model, chart, x)
             flux = np.einsum("nki,nij,nj->nk", chart.tangents(x), chart.inverse_metric(x), face.normals)
-            assert isinstance(features, DiffusionFeatures)
             spread = np.zeros(0) if features.diffusion is None else features.diffusion.reshape(len(x), -1)
             sizes.append([np.linalg.norm(v, axis=1) for v in (flux, features.drift, spread)])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -148,53 +141,35 @@ def _coming_round(chart: Chart, face: Face) -> str:
     return f", or, if the coordinate comes round there, Chart(..., periodic={sorted({*chart.periodic, i})})"
 
 
-def _unknown(name: str, model: Model, chart: Chart) -> Check:
-    return Check(
-        name,
-        "warn",
+def _unknown(question: Question, model: Model, chart: Chart) -> Check:
+    return question.warned(
         f"The score of {model.name} or the metric could not be evaluated close to the ends of {chart!r}, so "
-        "the boundary was not checked. The p-value is valid only if q·J·g vanishes there.",
+        "the boundary was not checked. The p-value is valid only if q·J·g vanishes there."
     )
 
 
 def check_manifold(model: Model, domain: Domain, data: Array | None, rng: np.random.Generator) -> list[Check]:
     """Score and log density agree along the manifold, and come round where coordinates do."""
-    points = _points(domain, data, rng)
-    if points is None:
-        return [Check("score", "skip", "There are no points to look at it: pass `data`.")]
+    if data is not None:
+        points = data[rng.permutation(len(data))[:POINTS]]
+    elif isinstance(domain, (Torus, Sphere)):
+        points = domain.sample_uniform(POINTS, rng)
+    else:
+        return [Question("score").skipped("There are no points to look at it: pass `data`.")]
     checks = []
-    if isinstance(domain, Torus) and data is not None:
-        checks += check_units(data)
+    # Any real number is an angle, so that degrees are not refused.
+    turns = 0.0 if data is None else float(np.ptp(data, axis=0).max()) / TURN
+    if isinstance(domain, Torus) and turns > MANY_TURNS:
+        advice = "If they are degrees, convert them: np.radians(data)."
+        checks.append(Question("units").warned(f"The angles reach over {turns:.0f} turns. {advice}"))
     if isinstance(domain, Torus) or (isinstance(domain, Chart) and domain.periodic):
         checks.append(check_periodic(model, domain, points))
     return [*checks, check_tangential_score(model, domain, points, rng)]
 
 
-def _points(domain: Domain, data: Array | None, rng: np.random.Generator) -> Array | None:
-    if data is not None:
-        return data[rng.permutation(len(data))[:POINTS]]
-    if isinstance(domain, (Torus, Sphere)):
-        return domain.sample_uniform(POINTS, rng)
-    return None
-
-
-def check_units(data: Array) -> list[Check]:
-    """A warning where angles look like degrees; any real number is an angle, so they are not refused."""
-    turns = float(np.ptp(data, axis=0).max()) / TURN
-    if turns <= MANY_TURNS:
-        return []
-    return [
-        Check(
-            "units",
-            "warn",
-            f"The angles reach over {turns:.0f} turns. If they are degrees, convert them: np.radians(data).",
-        )
-    ]
-
-
 def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
     """Whether the model, the metric and the embedding have the periods of the domain."""
-    name = "periodicity"
+    question = Question("periodicity")
     if isinstance(domain, Torus):
         coordinates, periods = tuple(range(domain.dim)), np.full(domain.dim, TURN)
     else:
@@ -213,22 +188,18 @@ def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
                 gap = float(np.abs(here - there).max())
                 if gap > 1e-5 * (1.0 + float(np.abs(here).max())):
                     what = f"score of {model.name}" if kind == "score" else kind
-                    return Check(
-                        name,
-                        "fail",
+                    return question.failed(
                         f"Not a density on {domain!r}: the {what} is not the same after a whole turn of "
-                        f"{angle}; it differs by {gap:.3g}. Wrap the model, or pass the right `domain`.",
+                        f"{angle}; it differs by {gap:.3g}. Wrap the model, or pass the right `domain`."
                     )
             gain, scale = _gain(model, points, i, float(period))
         if abs(gain) > 1e-4 * (1.0 + scale):
-            return Check(
-                name,
-                "fail",
+            return question.failed(
                 f"Not a density on {domain!r}: the log density of {model.name} gains {gain:.3g} in a whole "
                 f"turn of {angle}, so it jumps where the angle comes round. Pass a density that does not, or "
-                "a `domain` that ends there, such as a Box.",
+                "a `domain` that ends there, such as a Box."
             )
-    return Check(name, "pass", "Everything is the same after a whole turn.")
+    return question.passed("Everything is the same after a whole turn.")
 
 
 def _gain(model: Model, points: Array, i: int, period: float) -> tuple[float, float]:
@@ -274,11 +245,10 @@ def _integral_around(model: Model, point: Array, i: int, period: float) -> tuple
 
 def check_tangential_score(model: Model, domain: Domain, points: Array, rng: np.random.Generator) -> Check:
     """The score along random directions against differences of the log density."""
-    name = "score against log density"
     if not (model.has_logpdf and model.has_score):
-        return Check(name, "skip", "Only one of score and log density is given.")
+        return SCORES.skipped("Only one of score and log density is given.")
     if domain.flat and domain.has_boundary:
-        return Check(name, "skip", "Not compared on a domain with a boundary.")
+        return SCORES.skipped("Not compared on a domain with a boundary.")
     directions = rng.standard_normal(points.shape)
     step = STEP
     if isinstance(domain, Sphere):
@@ -298,23 +268,19 @@ def check_tangential_score(model: Model, domain: Domain, points: Array, rng: np.
         near, far = value(step) - value(-step), value(2.0 * step) - value(-2.0 * step)
         score = model.score(points)
     except (ScoreError, ValueError) as error:
-        return Check(name, "skip", f"They cannot be compared: {error}")
+        return SCORES.skipped(f"They cannot be compared: {error}")
     expected = (8.0 * near - far) / (12.0 * step)
     got = np.einsum("ij,ij->i", score, directions)
     with np.errstate(invalid="ignore"):
         gap = np.abs(got - expected) / (1.0 + np.abs(expected) + np.linalg.norm(score, axis=1))
     wrong = gap > 1e-4
     if not wrong.any():
-        return Check(
-            name, "pass", f"They agree to {np.nanmax(gap, initial=0.0):.1e} at {len(points)} points."
-        )
+        return SCORES.passed(f"They agree to {np.nanmax(gap, initial=0.0):.1e} at {len(points)} points.")
     row = int(np.nanargmax(gap))
     # A kink in the density spoils a difference at single points.
-    status: Status = "fail" if wrong.mean() > 0.2 else "warn"
-    return Check(
-        name,
-        status,
+    answer = SCORES.failed if wrong.mean() > 0.2 else SCORES.warned
+    return answer(
         f"They differ at {int(wrong.sum())} of {len(points)} points: along a random direction at one of them "
         f"the score is {got[row]:.4g}, but the log density has the derivative {expected[row]:.4g}. One of "
-        "the two is wrong.",
+        "the two is wrong."
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from goodstein.text import Report, Table
 
 Status: TypeAlias = Literal["pass", "warn", "fail", "skip"]
+Accepts: TypeAlias = Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
@@ -20,10 +24,35 @@ class Check:
     status: Status
     message: str
     asymptotic: bool = False
+    accepts: Accepts | None = field(default=None, compare=False, repr=False)
+    """Whether another operator would pass this check, where trying is worth while."""
 
 
 @dataclass(frozen=True)
-class AuditReport:
+class Question:
+    """Something that is looked at, by name; each answer is a :class:`Check`."""
+
+    name: str
+
+    def passed(self, message: str) -> Check:
+        """Nothing is wrong."""
+        return Check(self.name, "pass", message)
+
+    def skipped(self, message: str) -> Check:
+        """It could not be looked at."""
+        return Check(self.name, "skip", message)
+
+    def warned(self, message: str, *, asymptotic: bool = False) -> Check:
+        """Something may be wrong."""
+        return Check(self.name, "warn", message, asymptotic)
+
+    def failed(self, message: str, *, asymptotic: bool = False, accepts: Accepts | None = None) -> Check:
+        """Something is wrong."""
+        return Check(self.name, "fail", message, asymptotic, accepts)
+
+
+@dataclass(frozen=True)
+class AuditReport(Report):
     """Whether a test can keep its level, and why.
 
     Attributes
@@ -48,13 +77,13 @@ class AuditReport:
         """What the checks with this outcome say."""
         return tuple(check.message for check in self.checks if check.status == status)
 
-    def __str__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "valid": self.valid, "checks": [asdict(check) for check in self.checks]}
+
+    def _title(self) -> str:
         verdict = "valid" if self.valid else "NOT valid"
-        lines = [f"Audit: {self.operator} for {self.model} on {self.domain} is {verdict}.", ""]
-        lines += [f"  [{check.status:^4}] {check.name}: {check.message}" for check in self.checks]
-        return "\n".join(lines)
+        return f"Audit: {self.operator} for {self.model} on {self.domain} is {verdict}."
 
-    def _repr_html_(self) -> str:
-        import html
-
-        return f"<pre style='white-space:pre-wrap'>{html.escape(str(self))}</pre>"
+    def _tables(self) -> list[Table]:
+        lines = [(f"[{check.status:^4}]", f"{check.name}: {check.message}") for check in self.checks]
+        return [Table((), lines)]

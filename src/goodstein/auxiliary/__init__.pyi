@@ -1,12 +1,13 @@
 from goodstein.auxiliary.base import Auxiliary as Auxiliary
 from goodstein.auxiliary.base import BoundaryDistance as BoundaryDistance
 from goodstein.auxiliary.base import Unit as Unit
+from goodstein.auxiliary.diagnose import AuxiliaryReport as AuxiliaryReport
 from goodstein.auxiliary.diagnose import diagnose_auxiliary as diagnose_auxiliary
 from goodstein.auxiliary.functions import BallPower as BallPower
 from goodstein.auxiliary.functions import BoxProduct as BoxProduct
 from goodstein.auxiliary.functions import GeometricMean as GeometricMean
 from goodstein.auxiliary.functions import ProductOfParts as ProductOfParts
+from goodstein.auxiliary.functions import default_auxiliary as default_auxiliary
 from goodstein.auxiliary.learnt import LearntAuxiliary as LearntAuxiliary
 from goodstein.auxiliary.learnt import learn as learn
 from goodstein.auxiliary.ratio import density_ratio as density_ratio
-from goodstein.auxiliary.report import AuxiliaryReport as AuxiliaryReport

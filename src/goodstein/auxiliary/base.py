@@ -1,24 +1,21 @@
 """Auxiliary functions g of the standardised operator T_q(g·f).
 
-An auxiliary function makes q·g vanish at the boundary, so that Stein's identity holds
-although q does not. It is scalar, one value per point, or diagonal, one value per
-coordinate; the operator needs g, the derivatives ∂_i g_i, and the drift
-
-    b = g·s + ∂g,     s = ∇log q,
-
-which is one overridable method, because g·s may be 0·∞ at the boundary while b is finite.
-Functions that belong to one kind of domain are in :mod:`goodstein.auxiliary.functions`.
+An auxiliary function makes q·g vanish at the boundary, so that Stein's identity holds although q does not.
+The operator needs g, the derivatives ∂_i g_i, and the drift b = g·s + ∂g, s = ∇log q, which is one
+overridable method, because g·s may be 0·∞ at the boundary while b is finite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.foreign import Own
+from goodstein.numerics.differentiate import gradient as numerical_gradient
 from goodstein.types import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -39,14 +36,12 @@ class Auxiliary:
     value
         Maps points (n, d) to g, (n,) if it is scalar or (n, d) if it is diagonal.
     gradient
-        Maps points (n, d) to the derivatives (n, d): ∂_i g, or ∂_i g_i. On a simplex any
-        ambient gradient will do. If not given, ``value`` is differentiated numerically by
-        :func:`scipy.differentiate.derivative`, with steps that stay inside the domain.
+        Maps points (n, d) to the derivatives (n, d): ∂_i g, or ∂_i g_i. On a simplex any ambient gradient
+        will do. If not given, ``value`` is differentiated numerically, with steps inside the domain.
 
     References
     ----------
-    .. [1] Xu, W. (2022). Standardisation-function kernel Stein discrepancy: A unifying view
-       on kernel Stein discrepancy tests for goodness-of-fit. AISTATS.
+    Xu (2022), Standardisation-function kernel Stein discrepancy.
 
     Examples
     --------
@@ -55,25 +50,17 @@ class Auxiliary:
     >>> from goodstein.domains import Box
     >>> def sine(x):
     ...     return np.sin(np.pi * x)
-    >>> auxiliary = Auxiliary(sine)
-    >>> auxiliary
-    Auxiliary(sine)
-    >>> g, dg = auxiliary.evaluate(np.array([[0.25], [0.75]]), Box(0, 1))
-    >>> g.round(4)
-    array([[0.7071],
-           [0.7071]])
-    >>> (dg / np.pi).round(4)
-    array([[ 0.7071],
-           [-0.7071]])
+    >>> g, dg = Auxiliary(sine).evaluate(np.array([[0.25], [0.75]]), Box(0, 1))
+    >>> g[:, 0].round(4), (dg[:, 0] / np.pi).round(4)
+    (array([0.7071, 0.7071]), array([ 0.7071, -0.7071]))
     """
 
-    _value: Callable[[Array], ArrayLike]
-    _gradient: Callable[[Array], ArrayLike] | None
+    # None in a subclass that brings its own `evaluate`.
+    _value: Callable[[Array], ArrayLike] | None = None
+    _gradient: Callable[[Array], ArrayLike] | None = None
 
     def __init__(
-        self,
-        value: Callable[[Array], ArrayLike],
-        gradient: Callable[[Array], ArrayLike] | None = None,
+        self, value: Callable[[Array], ArrayLike], gradient: Callable[[Array], ArrayLike] | None = None
     ) -> None:
         for name, function in (("value", value), ("gradient", gradient)):
             if not callable(function) and not (name == "gradient" and function is None):
@@ -96,8 +83,7 @@ class Auxiliary:
 
     def value(self, x: Array, domain: Domain) -> Array:
         """g alone, (n,) or (n, d): all that the behaviour at the boundary depends on."""
-        # A subclass need not have a function of its own, only `evaluate`.
-        return self._checked_value(x) if hasattr(self, "_value") else self.evaluate(x, domain)[0]
+        return self.evaluate(x, domain)[0] if self._value is None else self._checked_value(x)
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
         """g (n,) or (n, d), and its derivatives ∂_i g or ∂_i g_i, (n, d)."""
@@ -114,18 +100,16 @@ class Auxiliary:
         return g, dg
 
     def _numerical_gradient(self, x: Array, domain: Domain, *, scalar: bool) -> Array:
-        from goodstein.numerics.differentiate import gradient
-
         remedy = "pass its derivatives: Auxiliary(value, gradient)"
         if scalar:
-            return gradient(self._unchecked_value, x, domain, name=repr(self), remedy=remedy)
+            return numerical_gradient(self._unchecked_value, x, domain, name=repr(self), remedy=remedy)
         columns = []
         for i in range(x.shape[1]):
 
             def component(points: Array, i: int = i) -> Array:
                 return self._unchecked_value(points)[:, i]
 
-            columns.append(gradient(component, x, domain, name=repr(self), remedy=remedy)[:, i])
+            columns.append(numerical_gradient(component, x, domain, name=repr(self), remedy=remedy)[:, i])
         return np.column_stack(columns)
 
     def drift(self, x: Array, g: Array, dg: Array, model: Model) -> Array:
@@ -133,11 +117,17 @@ class Auxiliary:
         weight = g[:, None] if g.ndim == 1 else g
         return weight * model.score(x) + dg
 
+    def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
+        """gν, the part of g that must vanish on a face with normal ν."""
+        g = self.value(x, domain)
+        return g[:, None] if g.ndim == 1 else g * normals
+
     def fitted(self, x: Array, domain: Domain) -> Auxiliary:
         """The same function with whatever scale it takes from the data fixed."""
         return self
 
     def _unchecked_value(self, x: Array) -> Array:
+        assert self._value is not None
         return _as_floats(self._value(x), f"the value of {self!r}")
 
     def _checked_value(self, x: Array) -> Array:
@@ -151,6 +141,27 @@ class Auxiliary:
             )
         _require_finite(g, f"{self!r}")
         return g
+
+
+class OwnAuxiliary(Own, Auxiliary):
+    """A user's plain object with a method ``evaluate``."""
+
+    taken_over = ("evaluate", "value", "drift", "boundary_weight")
+
+    def fitted(self, x: Array, domain: Domain) -> Auxiliary:
+        fit = getattr(self._own, "fitted", None)
+        return self if fit is None else as_auxiliary(fit(x, domain))
+
+
+def as_auxiliary(
+    thing: Any, name: str = "`auxiliary` must be an auxiliary function", wrapped: str = "Auxiliary(function)"
+) -> Auxiliary:
+    """An auxiliary function from itself, or from a user's object with a method ``evaluate``."""
+    if isinstance(thing, Auxiliary):
+        return thing
+    if isinstance(thing, type) or not callable(getattr(thing, "evaluate", None)):
+        raise InputError(f"{name}, got {thing!r}. Wrap a function of your own: {wrapped}.")
+    return OwnAuxiliary(thing)
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,6 @@ class Unit(Auxiliary):
         pass
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
-        """Ones and zeros."""
         return np.ones(len(x)), np.zeros(x.shape)
 
 
@@ -185,9 +195,8 @@ class BoundaryDistance(Auxiliary):
 
     References
     ----------
-    .. [1] Liu, S., Kanamori, T., Williams, D. J. (2022). Estimating density models with
-       truncation boundaries using score matching. Journal of Machine Learning Research
-       23(186), 1-38.
+    Liu, Kanamori, Williams (2022), Estimating density models with truncation boundaries using score
+    matching, Journal of Machine Learning Research 23.
 
     Examples
     --------
@@ -203,7 +212,6 @@ class BoundaryDistance(Auxiliary):
         pass
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
-        """The distance, (n,), and its gradient, (n, d)."""
         if not domain.has_boundary:
             raise DomainError(
                 f"{domain!r} has no boundary to measure the distance from. Use Langevin() there."

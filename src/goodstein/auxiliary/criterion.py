@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.numerics.ranges import cut
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
@@ -19,7 +20,7 @@ STEP = 256
 
 
 @dataclass(frozen=True)
-class Criterion:
+class PowerCriterion:
     """U, σ and U/(σ + 10⁻⁴·rms h).
 
     Under an alternative √n(U − KSD²) → N(0, σ²) with σ² = **4**·Var_x[E_x′ h(x, x′)], so that for large
@@ -32,26 +33,19 @@ class Criterion:
     value: float
 
 
-def power_criterion(form: BlockForm) -> Criterion:
+def power_criterion(form: BlockForm) -> PowerCriterion:
     """U, σ = 2·(standard deviation of the row means of H) and their ratio, in O(n) memory."""
     n = form.n
     sums, squares = np.zeros(n), 0.0
-    slices = cut(0, n, STEP)
-    for i, rows in enumerate(slices):
-        for cols in slices[i:]:
-            block = form.block(rows, cols)
-            if cols.start == rows.start:
-                np.fill_diagonal(block, 0.0)
-            sums[rows] += block.sum(axis=1)
-            square = float(np.einsum("ij,ij->", block, block))
-            if cols.start != rows.start:
-                sums[cols] += block.sum(axis=0)
-                square *= 2.0
-            squares += square
+    for rows, cols in upper_tiles(cut(0, n, STEP), n, STEP):
+        block = above_diagonal(form.block(rows, cols), rows, cols)
+        sums[rows] += block.sum(axis=1)
+        sums[cols] += block.sum(axis=0)
+        squares += 2.0 * float(np.einsum("ij,ij->", block, block))
     return from_row_sums(sums, squares)
 
 
-def from_row_sums(sums: Array, squares: float) -> Criterion:
+def from_row_sums(sums: Array, squares: float) -> PowerCriterion:
     """The criterion from Σ_{j≠i} H_ij, (n,), and Σ_{i≠j} H_ij²."""
     n = len(sums)
     means = sums / (n - 1)
@@ -59,4 +53,4 @@ def from_row_sums(sums: Array, squares: float) -> Criterion:
     sigma = 2.0 * float(means.std(ddof=1))
     scale = math.sqrt(squares / (n * (n - 1)))
     denominator = sigma + TINY * scale
-    return Criterion(u, sigma, u / denominator if denominator > 0 else 0.0)
+    return PowerCriterion(u, sigma, u / denominator if denominator > 0 else 0.0)

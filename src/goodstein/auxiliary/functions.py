@@ -1,4 +1,4 @@
-"""Auxiliary functions in closed form for the ball, the simplex and the box."""
+"""Auxiliary functions for the ball, the simplex and the box, and which one a domain gets by default."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from goodstein.auxiliary.base import Auxiliary
-from goodstein.domains.ball import Ball
-from goodstein.domains.base import Domain
-from goodstein.domains.box import Box
-from goodstein.domains.simplex import Simplex
-from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.auxiliary.base import Auxiliary, BoundaryDistance, Unit
+from goodstein.domains import Ball, Box, Chart, Domain, Euclidean, Polygon, Polytope, Simplex, Sphere, Torus
+from goodstein.errors import DomainError, InputError, refuse_rows
 from goodstein.types import Array
+from goodstein.validation import check_positive
 
 if TYPE_CHECKING:
     from goodstein.models.model import Model
+
 
 DomainType = TypeVar("DomainType", bound=Domain)
 
@@ -48,10 +47,9 @@ class BallPower(Auxiliary):
     p: float = 2.0
 
     def __post_init__(self) -> None:
-        _set_positive(self, "p")
+        object.__setattr__(self, "p", check_positive(self.p, "`p`", "a positive finite number"))
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
-        """g, (n,), and ∇g, (n, d)."""
         ball = _on(self, domain, Ball)
         if self.p <= 1 - ball.dim / 2:
             raise InputError(
@@ -72,10 +70,9 @@ class ProductOfParts(Auxiliary):
 
     .. math:: b_i = x_i^{a-1} \prod_{j \ne i} x_j^a \; (x_i s_i + a)
 
-    For a = 1 Stein's identity holds for every density that is bounded by a Dirichlet one,
-    and for Dirichlet(α) itself :math:`b_i = α_i \prod_{j \ne i} x_j`, which is finite where
-    parts are zero. A power a < 1 needs α_i > 1 − a for the identity and α_i > 2 − 2a for
-    a finite variance.
+    For a = 1 Stein's identity holds for every density that is bounded by a Dirichlet one, and for
+    Dirichlet(α) itself :math:`b_i = α_i \prod_{j \ne i} x_j`, which is finite where parts are zero. A power a
+    < 1 needs α_i > 1 − a for the identity and α_i > 2 − 2a for a finite variance.
 
     Parameters
     ----------
@@ -95,7 +92,7 @@ class ProductOfParts(Auxiliary):
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        _set_positive(self, "power")
+        object.__setattr__(self, "power", check_positive(self.power, "`power`", "a positive finite number"))
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
         """g, (n,), and its ambient derivatives a·x_i^(a−1) ∏_{j≠i} x_j^a, (n, D)."""
@@ -142,24 +139,15 @@ class GeometricMean(Auxiliary):
 class BoxProduct(Auxiliary):
     r"""A diagonal function on a box: each g_i vanishes on the sides of its own coordinate.
 
-    With the ends a_i and b_i of coordinate i and a length σ_i,
-
-    ===================  =====================================
-    both finite          g_i = (x_i − a_i)(b_i − x_i)/(b_i − a_i)
-    only a_i finite      g_i = min(σ_i, x_i − a_i)
-    only b_i finite      g_i = min(σ_i, b_i − x_i)
-    both infinite        g_i = σ_i
-    ===================  =====================================
-
-    Every g_i is a length in the unit of x_i, so g_i ∂_i has no unit: measuring one coordinate
-    in other units multiplies its g_i and changes nothing else.
+    With the ends a_i and b_i of coordinate i and a length σ_i, g_i = (x_i − a_i)(b_i − x_i)/(b_i − a_i) where
+    both are finite, min(σ_i, x_i − a_i) or min(σ_i, b_i − x_i) where one is, and σ_i where none is. Every g_i
+    is a length in the unit of x_i, so g_i ∂_i has no unit.
 
     Parameters
     ----------
     scale
-        The lengths σ_i, one number or one per coordinate. If not given, :meth:`fitted` takes
-        them from the data: the median distance from the finite end, or, on a coordinate
-        without ends, the median distance from the median. Until then they are 1.
+        The lengths σ_i, one number or one per coordinate. If not given, :meth:`fitted` takes them from the
+        data: the median distance from the finite end, or, without one, from the median; before, 1.
 
     Examples
     --------
@@ -206,7 +194,6 @@ class BoxProduct(Auxiliary):
         return BoxProduct(tuple(lengths))
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
-        """g_i and ∂_i g_i, both (n, d)."""
         box = _on(self, domain, Box)
         lengths = np.broadcast_to(self._lengths(box), x.shape)
         below, above = x - box.lower, box.upper - x
@@ -238,11 +225,9 @@ def _typical(distances: Array) -> float:
 def _product(auxiliary: Auxiliary, x: Array, power: float) -> tuple[Array, Array]:
     """∏ x_j^a and its derivatives a·x_i^(a−1)·∏_{j≠i} x_j^a, without dividing by x_i."""
     zero = np.asarray((x == 0).any(axis=1))
-    if power < 1 and zero.any():
-        raise InputError(
-            f"`data`: {describe_rows(zero)} hold zeros, where the derivatives of {auxiliary!r} are infinite. "
-            "Use ProductOfParts(), which takes zeros, or replace them explicitly before."
-        )
+    if power < 1:
+        remedy = "Use ProductOfParts(), which takes zeros, or replace them explicitly before."
+        refuse_rows(zero, f"hold zeros, where the derivatives of {auxiliary!r} are infinite.", remedy)
     powers = x**power
     one = np.ones((len(x), 1))
     before = np.cumprod(np.hstack([one, powers[:, :-1]]), axis=1)
@@ -269,13 +254,40 @@ def _on(auxiliary: Auxiliary, domain: Domain, kind: type[DomainType]) -> DomainT
     return domain
 
 
-def _set_positive(auxiliary: Auxiliary, name: str) -> None:
-    """Check a parameter of a frozen instance and store it as a float."""
-    given = getattr(auxiliary, name)
-    try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = float("nan")
-    if not 0 < value < np.inf:
-        raise InputError(f"`{name}` must be a positive finite number, got {given!r}.")
-    object.__setattr__(auxiliary, name, value)
+def default_auxiliary(domain: Domain) -> Auxiliary:
+    """An auxiliary function that makes Stein's identity hold for every density bounded on the domain.
+
+    What the domain itself names (:meth:`goodstein.domains.Domain.default_auxiliary`); otherwise
+
+    - on a ball :class:`BallPower` with p = 2, which is smooth everywhere;
+    - on a box :class:`BoxProduct`: each g_i vanishes on the two sides of its coordinate;
+    - on a simplex :class:`ProductOfParts`, which vanishes on every face and is finite at zeros;
+    - on polygons and polytopes :class:`BoundaryDistance`;
+    - on a chart that of the region of its coordinates;
+    - g = 1 where there is no boundary at which it would have to vanish.
+
+    Examples
+    --------
+    >>> from goodstein.auxiliary import default_auxiliary
+    >>> from goodstein.domains import Ball
+    >>> default_auxiliary(Ball(2))
+    BallPower(p=2.0)
+    """
+    wish: Auxiliary | None = domain.default_auxiliary()
+    if wish is not None:
+        return wish
+    if isinstance(domain, Chart):
+        return default_auxiliary(domain.region)
+    if isinstance(domain, Ball):
+        return BallPower()
+    if isinstance(domain, Box):
+        return BoxProduct()
+    if isinstance(domain, Simplex):
+        return ProductOfParts()
+    if isinstance(domain, Polygon | Polytope):
+        return BoundaryDistance()
+    if isinstance(domain, Euclidean | Torus | Sphere):
+        return Unit()
+    raise DomainError(
+        f"{domain!r} has no auxiliary function of its own. Pass one: operator=Standardised(auxiliary)."
+    )

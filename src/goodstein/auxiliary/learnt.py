@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, Unit
-from goodstein.auxiliary.criterion import TINY, Criterion, from_row_sums
-from goodstein.auxiliary.tilted import Tilted, boundary_of, positive, spread_of, training_problem
+from goodstein.auxiliary.criterion import TINY, PowerCriterion, from_row_sums
+from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
 from goodstein.auxiliary.training import TrainingRows
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels import IMQ
-from goodstein.kernels.bandwidth import Median
-from goodstein.kernels.base import Kernel
+from goodstein.kernels import IMQ, Kernel, Median
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
-from goodstein.pipeline.compose import as_generator
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator, check_count, check_positive
 
 PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03)
 """Penalties that are tried, the strongest first."""
@@ -55,8 +52,7 @@ def learn(
         φ_j(x) = \frac{e^{-\|(x - c_j)/w\|^2/2}}{\sum_l e^{-\|(x - c_l)/w\|^2/2}},
 
     with B the boundary function, centres c drawn from the training rows, and widths w half the median
-    distance in coordinates of unit variance. θ·φ is a mean of the θ_j of centres nearby, so a bound on |θ_j|
-    bounds g/B. θ maximises U/σ − penalty·‖θ‖²/J, by L-BFGS-B from θ = 0.
+    distance in coordinates of unit variance. A bound on |θ_j| bounds g/B. θ maximises U/σ − penalty·‖θ‖²/J.
 
     Parameters
     ----------
@@ -76,10 +72,10 @@ def learn(
         Weight of ‖θ‖²/J: the larger, the closer g stays to B. None: the strongest of 3, 1, 0.3, 0.1 and 0.03
         that is about as good as the best of them on rows that were left out (two folds).
     max_ratio
-        The largest and the smallest g/B differ by at most this factor. A g that is free to concentrate on few
-        rows leaves the bootstrap with few of them: for a true N(0, 1), 30 training and 60 test rows and the
-        penalty 0.03, tests of level .01 rejected .015 with a factor of 7 and .037 with one of 20. For larger
-        factors simulate the null distribution, :class:`MonteCarlo`.
+        The largest and the smallest g/B differ by at most this factor. A g that concentrates on few rows
+        leaves the bootstrap with few of them: for a true N(0, 1), 60 test rows and the penalty 0.03, tests of
+        level .01 rejected .015 with a factor of 7 and .037 with one of 20. For larger ones simulate the null
+        distribution, :class:`MonteCarlo`.
     max_rows
         Learning takes n² memory; of more training rows than this as many are drawn at random and the others
         not looked at (nor are they allowed in the test).
@@ -94,18 +90,10 @@ def learn(
 
     Notes
     -----
-    Where the score is about equally large everywhere, g = B is hard to beat and learning gains nothing: for
-    a shift of the mean by a quarter of a standard deviation, 100 training and 200 test rows had power .90 at
-    level .05, and .92 with g = 1. It pays where the score is large in one place and the discrepancy in
-    another: for a mixture of N(−4, .05²) and N(4, 1) whose second component is shifted by ½ these were .17
-    (.27 with max_ratio=10, .50 with 100) and .10 (60 trials each).
-
-    With A the Stein matrix of B, η = Σθφ and c = B∇η, tilting g by e^η makes
-
-        H_ij = e^{η_i + η_j} [A_ij + c_i·v_ij + c_j·v_ji + c_i·c_j k_ij],   v_ij = b_j k_ij + B_j ∇′k_ij,
-
-    where b is the drift of B, so one evaluation with its gradient in all θ costs a few products of n × n
-    matrices.
+    Where the score is about equally large everywhere, g = B is hard to beat and learning gains nothing. It
+    pays where the score is large in one place and the discrepancy in another: for a mixture of N(−4, .05²)
+    and N(4, 1) whose second component is shifted by ½, 200 test rows had power .17 (.27 with max_ratio=10,
+    .50 with 100) at level .05, and .10 with g = 1.
 
     Examples
     --------
@@ -122,21 +110,23 @@ def learn(
     """
     check_count(n_features, "n_features")
     check_count(max_rows, "max_rows", 10)
-    weight = None if penalty is None else positive(penalty, "penalty")
-    bound = 0.5 * math.log(_checked_ratio(max_ratio))
+    weight = None if penalty is None else check_positive(penalty, "`penalty`")
+    bound = 0.5 * math.log(check_positive(max_ratio, "`max_ratio`", "a number above 1", above=1.0))
     generator = as_generator(rng)
     problem = training_problem(training, model, domain, IMQ() if kernel is None else kernel)
-    place, x = problem.domain, problem.data
+    place, x = problem.domain, problem.observations
     edge = boundary_of(place, boundary, x)
     used = x
     if len(x) > max_rows:
         used = x[np.sort(generator.permutation(len(x))[:max_rows])]
     features = Standardised(Unit() if edge is None else edge).features(problem.model, place, used)
-    fixed = _radial(problem.kernel.fitted(features.points))
+    fixed = problem.kernel.fitted(features.points)
+    if not fixed.radial:
+        raise InputError(f"`kernel` must be a plain radial kernel such as IMQ(), got {fixed!r}.")
     bumps = _bumps(tangent(place, used), n_features, generator)
     if weight is None:
         weight = cross_validated(features, fixed, bumps, bound, generator)
-    objective = Objective(features, fixed, bumps, weight)
+    objective = PenalisedCriterion(features, fixed, bumps, weight)
     coefficients = objective.best(bound)
     zero = np.zeros(len(coefficients))
     learnt = LearntAuxiliary(
@@ -148,9 +138,7 @@ def learn(
     )
     learnt.kernel, learnt.coefficients = fixed, coefficients
     learnt.before, learnt.after = objective.criterion(zero), objective.criterion(coefficients)
-    normal = learnt.normalised(x)
-    assert isinstance(normal, LearntAuxiliary)
-    return normal
+    return learnt.normalised(x)
 
 
 class LearntAuxiliary(Tilted):
@@ -158,8 +146,8 @@ class LearntAuxiliary(Tilted):
 
     kernel: Kernel
     coefficients: Array
-    before: Criterion
-    after: Criterion
+    before: PowerCriterion
+    after: PowerCriterion
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,58 +188,36 @@ class Bumps:
 
 
 def _bumps(y: Array, count: int, rng: np.random.Generator) -> Bumps:
-    distinct = np.unique(y, axis=0)
-    chosen = rng.permutation(len(distinct))[:count]
-    spread = spread_of(y)
-    centres = distinct[chosen]
+    distinct, spread = np.unique(y, axis=0), spread_of(y)
+    centres = distinct[rng.permutation(len(distinct))[:count]]
     return Bumps(centres, WIDTH * Median()(y / spread) * spread, np.zeros(len(centres)))
 
 
 def cross_validated(
     features: SteinFeatures, kernel: Kernel, bumps: Bumps, bound: float, rng: np.random.Generator
 ) -> float:
-    """The strongest penalty that is about as good as the best one.
-
-    The best one is that whose θ, learnt on one half of the rows, has the best criterion on the other.
-    """
+    """The strongest penalty that is about as good as the best, on the half of the rows not learnt from."""
     order = rng.permutation(len(features))
     halves = [features.take(order[::2]), features.take(order[1::2])]
     totals = np.zeros(len(PENALTIES))
     for learnt_on, seen_on in (halves, halves[::-1]):
-        unseen = Objective(seen_on, kernel, bumps, 1.0)
+        unseen = PenalisedCriterion(seen_on, kernel, bumps, 1.0)
         for i, penalty in enumerate(PENALTIES):
-            theta = Objective(learnt_on, kernel, bumps, penalty).best(bound)
+            theta = PenalisedCriterion(learnt_on, kernel, bumps, penalty).best(bound)
             totals[i] += unseen.criterion(theta).value
     # U has the standard deviation σ/√n, so that smaller differences of U/σ mean little.
     good = totals / 2.0 >= totals.max() / 2.0 - MARGIN / np.sqrt(len(features))
     return PENALTIES[int(np.argmax(good))]
 
 
-def _checked_ratio(ratio: Any) -> float:
-    if positive(ratio, "max_ratio") <= 1.0:
-        raise InputError(f"`max_ratio` must be a number above 1, got {ratio!r}.")
-    return float(ratio)
+class PenalisedCriterion:
+    """The power criterion of g = B·exp(θ·φ) less penalty·‖θ‖²/J, as a function of θ, with its gradient.
 
+    With A the Stein matrix and b the drift of B, η = θ·φ and c = B∇η, tilting g by e^η makes
 
-def _radial(kernel: Kernel) -> Kernel:
-    if not hasattr(kernel, "profiles") or hasattr(kernel, "linear_map"):
-        raise InputError(f"`kernel` must be a plain radial kernel such as IMQ(), got {kernel!r}.")
-    return kernel
+        H_ij = e^{η_i + η_j} [A_ij + c_i·v_ij + c_j·v_ji + c_i·c_j k_ij],   v_ij = b_j k_ij + B_j ∇′k_ij.
 
-
-class Objective:
-    """The penalised power criterion of g = B·exp(θ·φ) as a function of θ, with its gradient.
-
-    Parameters
-    ----------
-    features
-        The standardised operator with g = B at the training rows.
-    kernel
-        A fitted radial kernel.
-    bumps
-        The family.
-    penalty
-        Weight of ‖θ‖²/J.
+    The features are those of the standardised operator with g = B at the training rows, the kernel is fitted.
     """
 
     def __init__(self, features: SteinFeatures, kernel: Kernel, bumps: Bumps, penalty: float) -> None:
@@ -290,7 +256,7 @@ class Objective:
         )
         return np.asarray(found.x)
 
-    def criterion(self, theta: Array) -> Criterion:
+    def criterion(self, theta: Array) -> PowerCriterion:
         """U, σ and their ratio."""
         h = self._matrix(theta)[0]
         return from_row_sums(h.sum(axis=1), float(np.einsum("ij,ij->", h, h)))

@@ -9,26 +9,24 @@ from typing import Any, Literal
 import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary
-from goodstein.auxiliary.tilted import Tilted, boundary_of, listed, positive, spread_of, training_problem
+from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
 from goodstein.auxiliary.training import TrainingRows
+from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
 from goodstein.operators.base import tangent
-from goodstein.pipeline.compose import as_generator
-from goodstein.problems.problem import Problem, draw
+from goodstein.problems.problem import Problem
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator, check_count, check_positive
 
 WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)
 """Widths of the basis functions that are tried, in median distances."""
 
 PENALTIES = tuple(10.0 ** np.arange(-3.0, 1.1, 0.5))
 """Penalties that are tried; basis functions are at most 1."""
-
-METHODS = ("rulsif", "kde")
 
 
 def density_ratio(
@@ -50,9 +48,8 @@ def density_ratio(
 
     .. math:: g(x) \propto B(x)\,\{r(x) + \text{floor}\cdot\bar r\},
 
-    with B the boundary function, r̄ the mean of r over the training rows, and the factor such that g has
-    mean 1 there. The floor keeps g positive wherever B is, without which the test would be blind where
-    r vanishes.
+    with B the boundary function, r̄ the mean of r over the training rows, and the factor such that g has mean
+    1 there. The floor keeps g positive wherever B is, without which the test would be blind where r vanishes.
 
     Parameters
     ----------
@@ -62,15 +59,12 @@ def density_ratio(
     model, domain
         As in :func:`ksd_test`.
     method
-        ``"rulsif"``: relative unconstrained least-squares importance fitting, a sum of Gaussians with
-        coefficients that are not negative, between draws of the model, which needs a sampler, and
-        the training rows; width and penalty are chosen by leave-one-out cross-validation in closed form.
-        ``"kde"``: the log density of the model, up to a constant, minus that of a Gaussian kernel
-        density estimate with Scott's bandwidth, the constant such that the median of q/p̂ over the training
-        rows is 1; it needs a log density.
+        ``"rulsif"``: relative least-squares importance fitting between draws of the model, which needs a
+        sampler, and the training rows, by a sum of Gaussians with coefficients that are not negative; width
+        and penalty are cross-validated. ``"kde"``: the log density of the model minus that of a Gaussian
+        kernel density estimate with Scott's bandwidth, the median of q/p̂ over the training rows being 1.
     boundary
-        B, an auxiliary function that vanishes on the boundary; None takes the domain's own, and none
-        where there is no boundary.
+        B, an auxiliary function that vanishes on the boundary; None takes the domain's own, if it has one.
     alpha
         α, between 0 and 1.
     floor
@@ -89,14 +83,11 @@ def density_ratio(
     -----
     That g = q/p is optimal is not true: the condition from which it was derived says nothing about
     power, see :func:`diagnose_auxiliary`. It is one candidate among others; let :func:`select` compare
-    them, on rows that were not used here.
+    them, on rows that were not used here. How training rows are recognised, see
+    :class:`goodstein.auxiliary.training.TrainingRows`.
 
     Where the density of the model is infinite on the boundary, the r of ``"kde"`` reaches its bound there so
-    slowly that the audit may take g for one that vanishes too slowly and refuse it; ``"rulsif"`` is smooth up
-    to the boundary.
-
-    Training rows are recognised bit by bit; how ties are treated, see
-    :class:`goodstein.auxiliary.training.TrainingRows`.
+    slowly that the audit may refuse g; ``"rulsif"`` is smooth up to the boundary.
 
     References
     ----------
@@ -113,50 +104,30 @@ def density_ratio(
     >>> near, far = g.value(np.array([[0.0], [3.0]]), gs.Euclidean(1))
     >>> bool(near > 3 * far)
     True
-    >>> result = gs.ksd_test(x[100:], gs.families.Normal(0.0, 1.0), operator=gs.Standardised(g), rng=1)
-    >>> result.pvalue < 0.05
+    >>> gs.ksd_test(x[100:], gs.families.Normal(0.0, 1.0), operator=gs.Standardised(g), rng=1).pvalue < 0.05
     True
     """
-    if method not in METHODS:
-        raise InputError(f"`method` must be {listed(METHODS)}, got {method!r}.")
-    alpha, floor = positive(alpha, "alpha", 1.0), positive(floor, "floor")
+    if method not in ("rulsif", "kde"):
+        raise InputError(f'`method` must be "rulsif" or "kde", got {method!r}.')
+    alpha = check_positive(alpha, "`alpha`", "a positive number below 1", below=1.0)
+    floor = check_positive(floor, "`floor`")
     check_count(n_centres, "n_centres")
     generator = as_generator(rng)
     problem = training_problem(training, model, domain)
-    edge = boundary_of(problem.domain, boundary, problem.data)
+    edge = boundary_of(problem.domain, boundary, problem.observations)
     if method == "rulsif":
-        tilt: Mixture | RatioToKDE = _fit_mixture(problem, alpha, n_centres, generator)
-        typical = float(tilt.value(problem.data, problem.domain).mean())
+        tilt: GaussianSum | RatioToKDE = _fit_mixture(problem, alpha, n_centres, generator)
+        typical = float(tilt.value(problem.observations, problem.domain).mean())
     else:
         tilt, typical = _fit_kde(problem, alpha)
-    rows = TrainingRows(problem.data)
+    rows = TrainingRows(problem.observations)
     title = f"density_ratio({method}, {len(rows)} rows)"
-    raised = Raised(tilt, floor * typical)
-    return Tilted(raised, edge, problem.domain, rows, title).normalised(problem.data)
-
-
-@dataclass(frozen=True)
-class Raised:
-    """r + floor."""
-
-    tilt: Mixture | RatioToKDE
-    floor: float
-
-    def value(self, x: Array, domain: Domain) -> Array:
-        """r + floor, (n,)."""
-        return self.tilt.value(x, domain) + self.floor
-
-    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
-        """r + floor and its gradient."""
-        r, dr = self.tilt.evaluate(x, domain)
-        return r + self.floor, dr
-
-
-# --- RuLSIF ------------------------------------------------------------------------------------
+    tilted = Tilted(tilt, edge, problem.domain, rows, title, floor * typical)
+    return tilted.normalised(problem.observations)
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class GaussianSum:
     """Σ_l θ_l exp(−‖(y − c_l)/w‖²/2) in the domain's own coordinates y, with a width w for each."""
 
     centres: Array
@@ -189,7 +160,7 @@ def gaussians(points: Array, centres: Array) -> Array:
     return np.asarray(np.exp(np.minimum(exponent, 0.0)))
 
 
-def _fit_mixture(problem: Problem, alpha: float, n_centres: int, rng: np.random.Generator) -> Mixture:
+def _fit_mixture(problem: Problem, alpha: float, n_centres: int, rng: np.random.Generator) -> GaussianSum:
     model, domain = problem.model, problem.domain
     if not model.has_sample:
         raise InputError(
@@ -197,7 +168,7 @@ def _fit_mixture(problem: Problem, alpha: float, n_centres: int, rng: np.random.
             'sampler. Pass Model(..., sample=function of (n, rng)), or method="kde", which needs a log '
             "density."
         )
-    de = tangent(domain, problem.data)
+    de = tangent(domain, problem.observations)
     # As many as there are training rows, so that they can be left out in pairs.
     nu = tangent(domain, draw(model, domain, len(de), rng))
     spread = spread_of(nu, de)
@@ -212,7 +183,7 @@ def _fit_mixture(problem: Problem, alpha: float, n_centres: int, rng: np.random.
     width, penalty = min(scores, key=lambda pair: scores[pair])
     on_nu, on_de = (gaussians(part / (width * unit), centres / (width * unit)) for part in (nu, de))
     coefficients = least_squares(on_nu, on_de, alpha, penalty)
-    return Mixture(centres * spread, width * unit * spread, coefficients)
+    return GaussianSum(centres * spread, width * unit * spread, coefficients)
 
 
 def least_squares(on_nu: Array, on_de: Array, alpha: float, penalty: float) -> Array:
@@ -261,9 +232,6 @@ def _moments(on_nu: Array, on_de: Array, alpha: float) -> tuple[Array, Array]:
     return matrix, on_nu.mean(axis=0)
 
 
-# --- kernel density estimate -------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class RatioToKDE:
     """r = 1/(α + (1 − α)e^{−t}) with t = log q − log p̂ − level; ∇r = r(1 − αr)∇t."""
@@ -296,7 +264,7 @@ def relative(t: Array, alpha: float) -> Array:
 
 def _fit_kde(problem: Problem, alpha: float) -> tuple[RatioToKDE, float]:
     """The ratio, and its mean over the training rows, each left out of the estimate."""
-    model, domain, x = problem.model, problem.domain, problem.data
+    model, domain, x = problem.model, problem.domain, problem.observations
     if not model.has_logpdf:
         raise InputError(
             f'`method` "kde" needs the log density of the model, and {model.name} has only a score. Pass '
@@ -309,8 +277,9 @@ def _fit_kde(problem: Problem, alpha: float) -> tuple[RatioToKDE, float]:
         kde = GaussianKDE(y, covariance)
     except np.linalg.LinAlgError:
         raise InputError(
-            f"`training`: the {n} rows lie in a subspace, so there is no kernel density estimate of them. "
-            'Pass more rows, drop a coordinate, or use method="rulsif".'
+            f"the {n} rows lie in a subspace, so there is no kernel density estimate of them. "
+            'Pass more rows, drop a coordinate, or use method="rulsif".',
+            argument="training",
         ) from None
     # At a training row the estimate sees that row itself, which other data do not.
     _, log_volume = np.linalg.slogdet(2.0 * math.pi * covariance)
@@ -320,8 +289,9 @@ def _fit_kde(problem: Problem, alpha: float) -> tuple[RatioToKDE, float]:
     t = model.logpdf(x) - left_out
     if np.isnan(t).any() or not np.isfinite(np.median(t)):
         raise InputError(
-            f"`training`: the log density of {model.name} is not finite at half of the rows, so its ratio to "
-            "that of the data has no level."
+            f"the log density of {model.name} is not finite at half of the rows, so its ratio to "
+            "that of the data has no level.",
+            argument="training",
         )
     level = float(np.median(t))
     return RatioToKDE(model, kde, level, alpha), float(relative(t - level, alpha).mean())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from goodstein.auxiliary.base import Auxiliary
+from goodstein.auxiliary.base import Auxiliary, as_auxiliary
+from goodstein.auxiliary.functions import default_auxiliary
 from goodstein.auxiliary.training import TrainingRows
+from goodstein.data.points import Points
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
@@ -34,33 +35,26 @@ class Tilt(Protocol):
 
 
 class Tilted(Auxiliary):
-    """g = B·r, found on training rows, on which it refuses to be used again.
+    """g = B·(r + floor), found on training rows, on which it refuses to be used again.
 
-    B is a boundary function, r a positive smooth one. So g vanishes wherever B does and as fast, and is
-    valid wherever B is.
-
-    Parameters
-    ----------
-    tilt
-        r.
-    boundary
-        B, with its scales fixed; None for 1.
-    domain
-        Where g lives.
-    training
-        The rows that r was found on.
-    title
-        What messages and ``repr`` call it.
+    B is a boundary function, its scales fixed (None for 1), r a positive smooth one. So g vanishes wherever B
+    does and as fast, and is valid wherever B is. The title is what messages and ``repr`` call it.
     """
 
     def __init__(
-        self, tilt: Tilt, boundary: Auxiliary | None, domain: Domain, training: TrainingRows, title: str
+        self,
+        tilt: Tilt,
+        boundary: Auxiliary | None,
+        domain: Domain,
+        training: TrainingRows,
+        title: str,
+        floor: float = 0.0,
     ) -> None:
         self.tilt, self.boundary, self.domain, self.training = tilt, boundary, domain, training
-        self._title = title
+        self._title, self._floor = title, floor
         self._scale = 1.0
 
-    def normalised(self, x: Array) -> Tilted:
+    def normalised(self, x: Array) -> Self:
         """The same with mean 1 over some points."""
         scaled = copy.copy(self)
         scaled._scale = self._scale / float(self.value(x, self.domain).mean())
@@ -74,15 +68,13 @@ class Tilted(Auxiliary):
         return id(self)
 
     def value(self, x: Array, domain: Domain) -> Array:
-        """g alone, (n,) or, if B is diagonal, (n, d)."""
-        r = self._scale * self.tilt.value(x, domain)
+        r = self._scale * (self.tilt.value(x, domain) + self._floor)
         if self.boundary is None:
             return r
         b = self.boundary.value(x, domain)
         return b * r if b.ndim == 1 else b * r[:, None]
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
-        """g and its derivatives, by the product rule."""
         r, dr = self._tilt(x, domain)
         if self.boundary is None:
             return r, dr
@@ -108,18 +100,18 @@ class Tilted(Auxiliary):
 
     def _tilt(self, x: Array, domain: Domain) -> tuple[Array, Array]:
         r, dr = self.tilt.evaluate(x, domain)
-        return self._scale * r, self._scale * dr
+        return self._scale * (r + self._floor), self._scale * dr
 
 
 def training_problem(training: Any, model: Any, domain: Domain | None, kernel: Any = None) -> Problem:
     """Validated training data with model and domain; raises where no auxiliary function can be found."""
     problem = compose(training, model, domain, None, kernel)
-    if not isinstance(problem.data, np.ndarray):
-        raise InputError("`training`: auxiliary functions are found on points, an array (n, d).")
-    if getattr(problem.domain, "levels", None) is not None or not problem.domain.flat:
+    if not isinstance(problem.data, Points):
+        raise InputError("auxiliary functions are found on points, an array (n, d).", argument="training")
+    if problem.domain.discrete or not problem.domain.flat:
         raise InputError(
-            f"`domain`: auxiliary functions are found on R^d and its parts, and {problem.domain!r} is none "
-            "of them."
+            f"auxiliary functions are found on R^d and its parts, and {problem.domain!r} is none of them.",
+            argument="domain",
         )
     if len(problem.data) < LEAST:
         raise InputError(
@@ -132,27 +124,12 @@ def training_problem(training: Any, model: Any, domain: Domain | None, kernel: A
 def boundary_of(domain: Domain, boundary: Auxiliary | None, x: Array) -> Auxiliary | None:
     """The user's boundary function or the domain's, its scales fixed; None without a boundary."""
     if boundary is None:
-        return domain.default_auxiliary().fitted(x, domain) if domain.has_boundary else None
-    if isinstance(boundary, type) or not hasattr(boundary, "evaluate"):
-        raise InputError(f"`boundary` must be an auxiliary function such as BoxProduct(), got {boundary!r}.")
-    return boundary.fitted(x, domain)
+        return default_auxiliary(domain).fitted(x, domain) if domain.has_boundary else None
+    name = "`boundary` must be an auxiliary function such as BoxProduct()"
+    return as_auxiliary(boundary, name).fitted(x, domain)
 
 
 def spread_of(*points: Array) -> Array:
     """Standard deviation of each coordinate over several samples, (m,); 1 where it is constant."""
     found = np.vstack(points).std(axis=0)
     return np.where(found > 0, found, 1.0)
-
-
-def positive(value: Any, name: str, most: float = np.inf) -> float:
-    """A positive number, below `most`."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (number and 0.0 < value < most):
-        limit = "" if most == np.inf else f" below {most:g}"
-        raise InputError(f"`{name}` must be a positive number{limit}, got {value!r}.")
-    return float(value)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names for a message."""
-    return " or ".join(f'"{name}"' for name in names)

@@ -22,7 +22,7 @@ DECIMALS = 6
 
 
 class TrainingRows:
-    """Rows of training data, and the refusal to be evaluated on them again.
+    """Rows of training data, points or another kind, and the refusal to be evaluated on them again.
 
     Whatever is tuned on some rows fits their noise too, and a test on them would reject true models. A row
     of the data that equals a training row, bit by bit, is taken for the same observation, and one is enough
@@ -34,18 +34,9 @@ class TrainingRows:
     the numbers of times that a value v occurs among m training rows and n data, Σ(a_v/m − b_v/n)² is about
     (1/m + 1/n)(1 − r)·χ²_ν/ν for independent data, r the share of pairs within either that are equal and
     ν = 1/r; refused is what falls short of the quantile at 10⁻⁶. Refused are also the training rows, or
-    the data that they are a part of, in their order, unless chance could have made that too. So a few rows
-    used twice can go unnoticed among rounded data, and where there are few states even many. Rows that were
-    changed in between, if only by a unit, are not recognised.
-
-    Parameters
-    ----------
-    data
-        Points, (n, d), or censored durations.
-    discrete
-        Whether equal rows are natural even if there are none among these.
-    whole
-        The data of which these are a part, if they are known.
+    the `whole` data that they are a part of, in their order, unless chance could have made that too. So a few
+    rows used twice can go unnoticed among rounded data, and where there are few states even many. Rows that
+    were changed in between, if only by a unit, are not recognised.
     """
 
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
@@ -58,23 +49,22 @@ class TrainingRows:
         return self.n
 
     def refuse(self, data: Any, what: str) -> None:
-        """Raise :class:`~goodstein.errors.InputError` where the data are training rows.
-
-        `what` was chosen on them, for the message.
-        """
+        """Raise where the data are training rows, on which `what` was chosen."""
         keys = _keys(data)
         known = np.fromiter((key in self._counts for key in keys), bool, len(keys))
         if not known.any():
             return
         counts = Counter(keys)
         tied = self._discrete or len(self._counts) < self.n or len(counts) < len(keys)
-        if (tied or _are_rounded(as_rows(data)[known])) and not (
-            self._too_alike(counts) or self._the_same(data, counts)
-        ):
+        rows = as_rows(data)[known]
+        natural = tied or bool((np.round(rows, DECIMALS) == rows).all())
+        if natural and not (self._too_alike(counts) or self._the_same(data, counts)):
             return
         raise InputError(
-            f"`data`: {describe_rows(known)} are among the {self.n} training rows on which {what} was "
-            "chosen. A test on them would not keep its level. Pass other rows."
+            f"{describe_rows(known)} are among the {self.n} training rows on which {what} was "
+            "chosen. A test on them would not keep its level. Pass other rows.",
+            argument="data",
+            rows=known,
         )
 
     def _too_alike(self, counts: Counter[bytes]) -> bool:
@@ -102,10 +92,10 @@ class TrainingRows:
 
 
 def as_rows(data: Any) -> Array:
-    """Observations as an array (n, d): points themselves, or durations and whether they were events."""
+    """Observations as an array (n, d): points themselves, or what tells data of another kind apart."""
     if isinstance(data, np.ndarray):
         return data
-    return np.column_stack([data.durations, data.event_observed])
+    return np.asarray(data.as_rows())
 
 
 def _keys(data: Any) -> list[bytes]:
@@ -117,7 +107,3 @@ def _keys(data: Any) -> list[bytes]:
 
 def _digest(data: Any) -> bytes:
     return hashlib.blake2b(b"".join(_keys(data)), digest_size=16).digest()
-
-
-def _are_rounded(rows: Array) -> bool:
-    return bool((np.round(rows, DECIMALS) == rows).all())

@@ -1,77 +1,214 @@
-"""What an operator is, and which one a domain gets by default."""
+"""What an operator is, what it may be asked, and operators that hold another one."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from goodstein.auditing.conditions import check_boundary, check_connected, check_score, check_tails
+from goodstein.auditing.report import Check
+from goodstein.data.base import Data
+from goodstein.data.points import Points
 from goodstein.domains.base import Domain
-from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
+from goodstein.foreign import Own
+from goodstein.kernels.base import Kernel
 from goodstein.stein.features import Features
 from goodstein.types import Array
 
 
-class Operator(Protocol):
-    """What the library asks of an operator; any object with this method can be passed as `operator`.
+class Operator(ABC):
+    """A Stein operator: it turns each observation into a linear functional of test functions.
 
-    More methods are used where they exist:
-
-    ``on(domain)``
-        The operator with what it takes from the domain fixed, before anything else is asked of it.
-    ``fitted(data, domain)``
-        The operator with everything that it takes from the data fixed.
-    ``boundary_weight(domain, x, normals)``
-        Gᵀν, (n, J), at points x with inward unit normals ν: the audit checks that q·Gᵀν vanishes at
-        the boundary.
-    ``conditions(model, domain, data, rng)``
-        Checks (:class:`goodstein.auditing.report.Check`) of what Stein's identity needs here, in
-        place of the audit's own; ``data`` may be None.
-    ``seeded(seed)``
-        A copy that takes its random numbers from this seed, for operators that need some.
-    ``default_kernel()``
-        The kernel for users who name none.
+    Only :meth:`features` is required, and an object of yours with that method alone can be passed as
+    `operator` as it is. Derive from this class to change one of the defaults.
     """
+
+    takes: ClassVar[type[Data] | None] = Points
+    """The kind of data; None for any."""
+
+    title: ClassVar[str] = "Kernel Stein discrepancy test"
+    """What a test with it is called."""
+
+    statistic_name: ClassVar[str] = "KSD², U-statistic"
+    """What the result calls the statistic."""
+
+    diagonal_counts: ClassVar[bool] = False
+    """Whether the statistic is the mean over all pairs, those of an observation with itself included."""
+
+    changes_model: ClassVar[bool] = False
+    """Whether :meth:`null_model` puts another model in the place of the one that was given."""
+
+    conditions_suffice: ClassVar[bool] = False
+    """Whether :meth:`conditions` look at the score already, or none is used."""
+
+    @abstractmethod
+    def features(self, model: Any, domain: Domain, data: Any) -> Features:
+        """The operator at each observation; see :class:`goodstein.SteinFeatures`."""
+
+    def on(self, domain: Domain) -> Operator:
+        """With what it takes from the domain fixed, before anything else is asked of it."""
+        return self
+
+    def seeded(self, seed: int) -> Operator:
+        """With its random numbers taken from this seed."""
+        return self
+
+    def fitted(self, data: Any, domain: Domain) -> Operator:
+        """With everything fixed that it takes from the data."""
+        return self
+
+    def null_model(self, model: Any, data: Any) -> Any:
+        """The model of the null hypothesis: the given one."""
+        return model
+
+    def default_kernel(self) -> Any:
+        """The kernel for users who name none; None leaves the choice to the library."""
+        return None
+
+    def details(self, n: int) -> dict[str, Any]:
+        """What else a result should report, given the number of rows of the Stein matrix."""
+        return {}
+
+    def adapted(self, kernel: Kernel) -> Kernel:
+        """A kernel as this operator uses it; raises where it cannot."""
+        return kernel
+
+    def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array | None:
+        """Gᵀν, (n, J), at points x with inward unit normals ν; None where it is not known.
+
+        The audit checks that q·Gᵀν vanishes at the boundary, which is what Stein's identity needs.
+        """
+        return None
+
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        """What Stein's identity needs, as far as it can be checked before every test; data may be None."""
+        if domain is None:  # a kind of data of a user's own, of which nothing is known
+            return []
+        return [check_connected(domain), check_boundary(model, domain, self.boundary_weight, data, rng)]
+
+    def thorough(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        """What `gs.audit` looks at beyond that."""
+        if domain is None or self.conditions_suffice:
+            return []
+        return [check_tails(model, domain, self.boundary_weight, data, rng), check_score(model, domain, data)]
+
+    @property
+    def given(self) -> Any:
+        """What the user handed in, or what stands for it in a result."""
+        return self
+
+
+class OwnOperator(Own, Operator):
+    """A user's plain object with a method ``features``."""
+
+    takes = None
+    taken_over = ("takes", "default_kernel", "boundary_weight", "conditions")
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
-        """The operator at each observation; see :class:`goodstein.stein.features.SteinFeatures`."""
-        ...
+        found: Features = self._own.features(model, domain, data)
+        return found
+
+    def on(self, domain: Domain) -> Operator:
+        return self._changed("on", domain)
+
+    def seeded(self, seed: int) -> Operator:
+        return self._changed("seeded", seed)
+
+    def fitted(self, data: Any, domain: Domain) -> Operator:
+        return self._changed("fitted", data, domain)
+
+    def _changed(self, method: str, *arguments: Any) -> Operator:
+        change = getattr(self._own, method, None)
+        return self if change is None else as_operator(change(*arguments))
+
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        return super().conditions(model, domain, data, rng) if self.takes in (None, Points) else []
+
+    def thorough(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        return super().thorough(model, domain, data, rng) if self.takes in (None, Points) else []
 
 
-def default_operator(domain: Domain) -> Operator:
-    """The operator of choice on a domain: it is valid for every density that is bounded there.
+def as_operator(thing: Any, name: str = "`operator`") -> Operator:
+    """An operator from itself, or from a user's object with a method ``features``."""
+    if isinstance(thing, Operator):
+        return thing
+    if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
+        raise InputError(f"{name} must be an operator such as Langevin() or Standardised(), got {thing!r}.")
+    return OwnOperator(thing)
 
-    What the domain itself names with a method ``default_operator``; otherwise, without boundary,
-    the Langevin operator; on a simplex the log-ratio operator; elsewhere the standardised operator
-    with the domain's own auxiliary function.
+
+class Wrapping(Operator):
+    """An operator that works on the features of another one, kept in a field ``operator``.
+
+    A frozen dataclass with that field. Left None, :meth:`on` fills it with what :meth:`choose` says.
     """
-    own = getattr(domain, "default_operator", None)
-    if own is not None:
-        result: Operator = own()
-        return result
-    from goodstein.operators.langevin import Langevin
-    from goodstein.operators.logratio import LogRatio
-    from goodstein.operators.standardised import Standardised
 
-    if isinstance(domain, Simplex):
-        return LogRatio()
-    return Standardised() if domain.has_boundary else Langevin()
+    operator: Any
+
+    @property
+    def takes(self) -> type[Data] | None:  # type: ignore[override]
+        """That of the operator inside."""
+        return Points if self.operator is None else self.operator.takes
+
+    @property
+    def changes_model(self) -> bool:  # type: ignore[override]
+        """As the operator inside."""
+        return False if self.operator is None else bool(self.operator.changes_model)
+
+    def choose(self, domain: Domain) -> Operator:
+        """The operator inside for users who name none."""
+        raise NotImplementedError
+
+    def inner(self, domain: Domain) -> Operator:
+        """The operator inside on a domain."""
+        return self.choose(domain) if self.operator is None else self.operator
+
+    def _with(self, **changes: Any) -> Self:
+        changed: Self = replace(self, **changes)  # type: ignore[type-var]
+        return changed
+
+    def on(self, domain: Domain) -> Self:
+        return self._with(operator=self.inner(domain).on(domain))
+
+    def seeded(self, seed: int) -> Self:
+        return self if self.operator is None else self._with(operator=self.operator.seeded(seed))
+
+    def fitted(self, data: Any, domain: Domain) -> Self:
+        return self._with(operator=self.inner(domain).fitted(data, domain))
+
+    def null_model(self, model: Any, data: Any) -> Any:
+        return model if self.operator is None else self.operator.null_model(model, data)
+
+    def default_kernel(self) -> Any:
+        return None if self.operator is None else self.operator.default_kernel()
+
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        return self.inner(domain).conditions(model, domain, data, rng)
+
+    def thorough(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        return self.inner(domain).thorough(model, domain, data, rng)
 
 
-def fitted_operator(operator: Operator, data: Any, domain: Domain) -> Operator:
-    """The operator with everything that it takes from the data fixed."""
-    fit = getattr(operator, "fitted", None)
-    if fit is None:
-        return operator
-    fixed: Operator = fit(data, domain)
-    return fixed
+def set_inner(wrapping: Any, example: str = "an operator such as Langevin()", never: Any = ()) -> None:
+    """Check the field ``operator`` of a wrapping dataclass, and wrap a user's plain object."""
+    inner = wrapping.operator
+    if inner is None:
+        return
+    if isinstance(inner, (type, never)) or not callable(getattr(inner, "features", None)):
+        raise InputError(f"`operator` of {type(wrapping).__name__} must be {example}, got {inner!r}.")
+    object.__setattr__(wrapping, "operator", as_operator(inner))
 
 
 def tangent(domain: Domain, vectors: Array) -> Array:
     """Coordinates of ambient vectors (n, d) in the domain's tangent space, (n, m)."""
     if not domain.flat:
         raise InputError(
-            f"This operator works on R^d and its parts, and {domain!r} is none of them. Use "
-            f"operator={default_operator(domain)!r} there."
+            f"This operator works on R^d and its parts, and {domain!r} is none of them.",
+            remedy="Leave `operator` out to take the one made for it.",
         )
     basis = domain.basis
     return vectors if basis is None else vectors @ basis.T

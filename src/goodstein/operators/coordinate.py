@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from goodstein.auxiliary.base import Auxiliary, Unit
-from goodstein.domains.base import Domain
-from goodstein.domains.chart import Chart
-from goodstein.domains.circle import Torus
-from goodstein.domains.sphere import Sphere
+from goodstein.auditing.conditions import check_connected
+from goodstein.auditing.manifold import check_coordinate_faces, check_manifold, check_poles
+from goodstein.auditing.report import Check
+from goodstein.auxiliary.base import Auxiliary, Unit, as_auxiliary
+from goodstein.auxiliary.functions import default_auxiliary
+from goodstein.domains import Chart, Domain, Sphere, Torus
 from goodstein.errors import InputError
-from goodstein.models.model import Model
+from goodstein.models.model import Model, in_coordinates
+from goodstein.operators.base import Operator
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
-if TYPE_CHECKING:
-    from goodstein.auditing.report import Check
-
 
 @dataclass(frozen=True)
-class Coordinate:
+class Coordinate(Operator):
     """T f = (qJ)⁻¹ Σ_i ∂_i(q J g_i f_i) in coordinates θ, J their volume element.
 
     With a_i = g_i ∂_i log(qJ) + ∂_i g_i it is Σ_i (a_i f_i + g_i ∂_i f_i), one test function for each
@@ -58,20 +57,18 @@ class Coordinate:
 
     auxiliary: bool | Auxiliary = True
 
+    conditions_suffice = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
-        if not isinstance(self.auxiliary, bool) and (
-            isinstance(self.auxiliary, type) or not hasattr(self.auxiliary, "evaluate")
-        ):
-            raise InputError(
-                f"`auxiliary` of Coordinate must be True, False or an auxiliary function, got "
-                f"{self.auxiliary!r}. Wrap a function of your own: Coordinate(Auxiliary(function))."
-            )
+        if not isinstance(self.auxiliary, bool):
+            name = "`auxiliary` of Coordinate must be True, False or an auxiliary function"
+            own = as_auxiliary(self.auxiliary, name, "Coordinate(Auxiliary(function))")
+            object.__setattr__(self, "auxiliary", own)
 
     def __repr__(self) -> str:
         return "Coordinate()" if self.auxiliary is True else f"Coordinate({self.auxiliary!r})"
 
     def fitted(self, data: Array, domain: Domain) -> Coordinate:
-        """With the auxiliary function that is used on a chart, its scales fixed."""
         if not isinstance(domain, Chart):
             return self
         return Coordinate(self.auxiliary_on(domain).fitted(data, domain.region))
@@ -79,7 +76,7 @@ class Coordinate:
     def auxiliary_on(self, chart: Chart) -> Auxiliary:
         """The auxiliary function on a chart."""
         if isinstance(self.auxiliary, bool):
-            return chart.default_auxiliary() if self.auxiliary else Unit()
+            return default_auxiliary(chart) if self.auxiliary else Unit()
         return self.auxiliary
 
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
@@ -112,13 +109,7 @@ class Coordinate:
         each = g[:, None] if g.ndim == 1 else g
         return SteinFeatures(points, drift, chart.tangents(data) * each[:, None, :])
 
-    def conditions(
-        self, model: Model, domain: Domain, data: Array | None, rng: np.random.Generator
-    ) -> list[Check]:
-        """No edge at which something is lost, a finite variance, and the score of a density there."""
-        from goodstein.auditing.boundary import check_connected
-        from goodstein.auditing.manifold import check_coordinate_faces, check_manifold, check_poles
-
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         checks = [check_connected(domain)]
         if isinstance(domain, Chart):
             checks.append(check_coordinate_faces(model, domain, self.auxiliary_on(domain), data, rng))
@@ -127,22 +118,12 @@ class Coordinate:
         return checks + check_manifold(model, domain, data, rng)
 
 
-def in_coordinates(model: Model, chart: Chart) -> Model:
-    """The model as a density qJ in the coordinates of a chart."""
-
-    def score(x: Array) -> Array:
-        return model.score(x) + chart.log_volume_gradient(x)
-
-    return Model(score=score, domain=chart.region, batched=True, name=model.name)
-
-
 def spherical_fields(x: Array, auxiliary: bool) -> tuple[Array, Array]:
     """g_i ∂x/∂θ_i in the columns of (n, d, d − 1), and their divergences on the sphere, (n, d − 1).
 
-    Everything is made from r_i = ‖(x_i, …, x_d)‖ = sin θ₁ ⋯ sin θ_(i−1), without computing an angle:
-    cos θ_i = x_i/r_i and sin θ_i = r_(i+1)/r_i, so that with g_i = sin θ_i the columns are
-    x_i (0, …, 0, x_i, …, x_d)/r_i − r_i e_i. Where r_i = 0 they vanish, while cos θ_i could be
-    anything; it is then taken to be zero, its mean over the circle that shrinks to that point.
+    Everything is made from r_i = ‖(x_i, …, x_d)‖, without computing an angle: cos θ_i = x_i/r_i and sin θ_i =
+    r_(i+1)/r_i. Where r_i = 0 the columns vanish, and cos θ_i, which could be anything, is taken to be zero,
+    its mean over the circle that shrinks to that point.
     """
     n, d = x.shape
     rest = np.sqrt(np.cumsum(x[:, ::-1] ** 2, axis=1)[:, ::-1])

@@ -22,6 +22,9 @@ import numpy as np
 
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
+from goodstein.kernels import Kernel, Whitened
+from goodstein.kernels.lattice import LatticeKernel
+from goodstein.numerics.distances import Placed, placed
 from goodstein.numerics.ranges import cut
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
@@ -36,16 +39,8 @@ EDGE = 32
 class DifferenceFeatures:
     """The difference operator at n observations.
 
-    Attributes
-    ----------
-    codes
-        Positions of the states among the levels, (n, d).
-    moved
-        α, (n, d): the weight of f(¬_i⁻¹x).
-    stayed
-        β, (n, d): the weight of −f(x).
-    levels
-        Number of levels L.
+    `codes` are the positions of the states among the L `levels`, `moved` is α, the weight of f(¬_i⁻¹x), and
+    `stayed` is β, that of −f(x); all (n, d).
     """
 
     codes: Codes
@@ -58,19 +53,18 @@ class DifferenceFeatures:
         """The codes as numbers, for bandwidth rules and radial kernels."""
         return self.codes.astype(np.float64)
 
-    def form(self, kernel: Any) -> BlockForm:
+    def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a product kernel, a radial kernel or any function of two arrays."""
-        if hasattr(kernel, "tables"):
+        if isinstance(kernel, LatticeKernel):
             tables = np.asarray(kernel.tables(self.levels, self.codes.shape[1]), dtype=np.float64)
             return ProductForm(self.codes, self.moved, self.stayed, tables)
-        if hasattr(kernel, "profiles"):
-            return RadialForm(self.codes, self.moved, self.stayed, self.levels, kernel)
-        if callable(kernel):
-            return GramForm(self.codes, self.moved, self.stayed, self.levels, kernel)
-        raise InputError(
-            f"Difference() cannot use {kernel!r}. Use Hamming(), CategoricalProduct(table), a radial kernel "
-            "such as IMQ(), or a kernel of your own with a method __call__(x, y)."
-        )
+        if isinstance(kernel, Whitened):
+            raise InputError(
+                f"Difference() cannot use {kernel!r}. Use Hamming(), CategoricalProduct(table), a radial "
+                "kernel such as IMQ(), or a kernel of your own with a method __call__(x, y)."
+            )
+        kind = RadialForm if kernel.radial else GramForm
+        return kind(self.codes, self.moved, self.stayed, self.levels, kernel)
 
 
 class _DifferenceForm(BlockForm):
@@ -81,17 +75,14 @@ class _DifferenceForm(BlockForm):
 
     @property
     def n(self) -> int:
-        """Number of observations."""
         return len(self.codes)
 
     def take(self, index: Any) -> Self:
-        """The form of some observations, in the given order."""
         taken = type(self)(self.codes[index], self.moved[index], self.stayed[index], *self.rest)
         taken.__dict__["_diagonal"] = self._diagonal[index]
         return taken
 
     def diagonal(self) -> Array:
-        """h(x_i, x_i), (n,)."""
         return self._diagonal
 
     @cached_property
@@ -111,7 +102,6 @@ class ProductForm(_DifferenceForm):
         return log, np.exp(one - log), np.exp(np.roll(one, 1, axis=1) - log)
 
     def block(self, rows: slice, cols: slice) -> Array:
-        """H[rows, cols], by matrix products over some coordinates at a time."""
         shape = (rows.stop - rows.start, cols.stop - cols.start)
         logk, inner = np.zeros(shape), np.zeros(shape)
         levels = self.rest[0].shape[-1]
@@ -155,7 +145,6 @@ class _LoopForm(_DifferenceForm):
     """The Stein matrix from its definition, coordinate by coordinate: 3d + 1 kernel matrices a block."""
 
     def block(self, rows: slice, cols: slice) -> Array:
-        """H[rows, cols]."""
         a1, a2, b1, b2 = self.moved[rows], self.moved[cols], self.stayed[rows], self.stayed[cols]
         out: Array | None = None
         for i, plain, left, right, both in self._grams(rows, cols):
@@ -182,9 +171,7 @@ class RadialForm(_LoopForm):
     def _grams(self, rows: slice, cols: slice) -> Iterator[tuple[int, Array, Array, Array, Array]]:
         x, y, kernel = self.codes[rows], self.codes[cols], self.rest[1]
         # Products of whole numbers are exact, so distances are.
-        points = self.points
-        x1, x2 = points[rows], points[cols]
-        rho = -2.0 * (x1 @ x2.T) + np.einsum("ij,ij->i", x1, x1)[:, None] + np.einsum("ij,ij->i", x2, x2)
+        rho = self._placed[rows].squared_distances(self._placed[cols])
 
         def gram(squared: Array) -> Array:
             result: Array = kernel.profiles(squared, order=0)[0]
@@ -199,10 +186,9 @@ class RadialForm(_LoopForm):
             )
             yield i, plain, left, right, both
 
-    @property
-    def points(self) -> Array:
-        """The codes as numbers."""
-        return self.codes.astype(np.float64)
+    @cached_property
+    def _placed(self) -> Placed:
+        return placed(self.codes.astype(np.float64), 0.0)
 
 
 class GramForm(_LoopForm):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import ScoreError, describe_rows
+from goodstein.errors import NotFiniteError, ScoreError, describe_rows
 from goodstein.models.model import Model
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
@@ -33,11 +33,8 @@ def ratios(model: Model, lattice: Lattice, data: Array) -> Array:
         return np.asarray(ratio)
     try:
         score = model.score(data)
-    except ScoreError as error:
-        if "is not finite at" not in str(error):
-            raise
-        # The message of continuous models advises on boundaries.
-        raise ScoreError(f"{str(error).partition(' Remove or move')[0]} {IMPROBABLE}") from None
+    except NotFiniteError as error:
+        raise error.told(remedy=IMPROBABLE) from None  # that of continuous models advises on boundaries
     above = (score > 1.0 + 1e-6).any(axis=1)
     if above.any():
         raise ScoreError(
@@ -46,6 +43,12 @@ def ratios(model: Model, lattice: Lattice, data: Array) -> Array:
             "computed."
         )
     return np.asarray(1.0 - score)
+
+
+def ratios_before(model: Model, lattice: Lattice, data: Array) -> Array:
+    """q(x)/q(¬_i⁻¹x), (n, d), from the difference score."""
+    before = [ratios(model, lattice, lattice.shift(data, i, -1))[:, i] for i in range(data.shape[1])]
+    return np.stack(before, axis=1)
 
 
 def log_ratios(model: Model, lattice: Lattice, data: Array, step: int = 1) -> Array:

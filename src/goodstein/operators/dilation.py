@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels import IMQ
-from goodstein.kernels.base import Kernel
-from goodstein.operators.base import Operator, default_operator, fitted_operator
+from goodstein.operators.base import Operator, Wrapping, set_inner
+from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Dilation:
+class Dilation(Wrapping):
     """Another operator with the test functions f(y) = (y − c)·φ(y), φ one function instead of many.
 
     With features (y, a, G) of the operator inside, observation i stands for
@@ -27,9 +25,8 @@ class Dilation:
         ξ φ = [a·(y − c) + tr G] φ(y) + (G(y − c))·∇φ(y).
 
     It asks whether the data are stretched or squeezed about c as the model says. In several dimensions a
-    change of scale or of the tails is a small part of what the ordinary discrepancy adds up, and is lost in
-    it; here it is nearly all. A shift of the mean it hardly sees: use it beside the operator inside, as
-    :func:`aggregated_test` does.
+    change of scale or of the tails is lost in the ordinary discrepancy; here it is nearly all. A shift of the
+    mean it hardly sees: use it beside the operator inside, as :func:`aggregated_test` does.
 
     Parameters
     ----------
@@ -60,11 +57,7 @@ class Dilation:
     centre: Any = None
 
     def __post_init__(self) -> None:
-        inner = self.operator
-        if inner is not None and (isinstance(inner, type) or not hasattr(inner, "features")):
-            raise InputError(
-                f"`operator` of Dilation must be an operator such as Langevin(), got {self.operator!r}."
-            )
+        set_inner(self)
         if self.centre is not None:
             try:
                 centre = np.atleast_1d(np.asarray(self.centre, dtype=float))
@@ -74,24 +67,9 @@ class Dilation:
                 raise InputError(f"`centre` of Dilation must be a point, (m,), got {self.centre!r}.")
             object.__setattr__(self, "centre", centre)
 
-    def on(self, domain: Domain) -> Dilation:
-        """With the operator that is used on this domain."""
-        inner = default_operator(domain) if self.operator is None else self.operator
-        place = getattr(inner, "on", None)
-        return replace(self, operator=inner if place is None else place(domain))
-
-    def seeded(self, seed: int) -> Dilation:
-        """With the random numbers of the operator inside fixed."""
-        own = getattr(self.operator, "seeded", None)
-        return self if own is None else replace(self, operator=own(seed))
-
-    def fitted(self, data: Any, domain: Domain) -> Dilation:
-        """With everything fixed that the operator inside takes from the data."""
-        return replace(self, operator=fitted_operator(self._inner(domain), data, domain))
-
     def features(self, model: Any, domain: Domain, data: Any) -> SteinFeatures:
         """(y, a·(y − c) + tr G, G(y − c))."""
-        inner = plain_features(self._inner(domain), model, domain, data, "stretched")
+        inner = plain_features(self.inner(domain), model, domain, data, "stretched")
         y, a, g = inner.points, inner.value, inner.weight
         if a.shape[1] != y.shape[1]:
             raise InputError(
@@ -111,19 +89,8 @@ class Dilation:
         value = np.einsum("ij,ij->i", a, arm) + trace
         return SteinFeatures(y, value[:, None], moved[:, :, None])
 
-    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
-        """What the operator inside needs."""
-        from goodstein.pipeline.run import conditions
-
-        return conditions(model, domain, self._inner(domain), data, rng)
-
-    def default_kernel(self) -> Kernel:
-        """That of the operator inside."""
-        kernel: Kernel = getattr(self.operator, "default_kernel", IMQ)()
-        return kernel
-
-    def _inner(self, domain: Domain) -> Operator:
-        return default_operator(domain) if self.operator is None else self.operator
+    def choose(self, domain: Domain) -> Operator:
+        return default_operator(domain)
 
     def _arm(self, y: Array) -> Array:
         """y − c, with c the mean of the other observations where none is named."""

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check
-from goodstein.domains.base import Domain
-from goodstein.domains.lattice import Lattice
-from goodstein.domains.simplex import Simplex
-from goodstein.errors import InputError, describe_rows
-from goodstein.kernels import Gaussian, Hamming
-from goodstein.kernels.base import Kernel
+from goodstein.data.points import draw
+from goodstein.domains import Domain, Lattice, Simplex
+from goodstein.errors import InputError, refuse_rows
+from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.numerics.ranges import cut
-from goodstein.operators.finite_set import FiniteSetForm
-from goodstein.problems.problem import draw
-from goodstein.stein.pairwise import Pairwise, kernel_points
+from goodstein.operators.base import Operator
+from goodstein.stein.forms import LowRankForm
+from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
 from goodstein.validation import check_count
 
@@ -32,17 +30,15 @@ SMALLEST = 1e-10
 
 
 @dataclass(frozen=True)
-class MeanEmbedding:
+class MeanEmbedding(Operator):
     """T f(x_i) = f(x_i) − mean_b f(y_ib), with draws y_i1, y_i2, … of the model for every observation.
 
     E T f = E_p f − E_q f, so the discrepancy is the maximum mean discrepancy between data and model. The
-    draws add 1/m of the noise that the data have. It needs draws and no score; it sees what the score hardly
-    feels, such as the weights of modes that lie far apart; and on a bounded region it sees the edge as well
-    as the middle.
+    draws add 1/m of the noise that the data have. It sees what the score hardly feels, such as the weights
+    of modes that lie far apart, and on a bounded region the edge as well as the middle.
 
-    The kernel is projected on its span at L landmarks Z, drawn from the model too:
-    k_Z(x, y) = k(x, Z) k(Z, Z)⁻¹ k(Z, y), which for smooth kernels is nearly k and makes time and memory
-    linear in n·m.
+    The kernel is projected on its span at L landmarks Z, drawn from the model too: k_Z(x, y) = k(x, Z) k(Z,
+    Z)⁻¹ k(Z, y), which for smooth kernels is nearly k and makes time and memory linear in n·m.
 
     Parameters
     ----------
@@ -58,10 +54,9 @@ class MeanEmbedding:
 
     Notes
     -----
-    Observations with their draws are independent of each other and have mean zero under the model, given the
-    landmarks, so all null distributions apply. The draws are part of the test: another seed gives another
-    p-value, within the noise of the draws. The kernel needs no derivatives; None takes a Gaussian, on
-    a lattice that of Hamming's distance.
+    Given the landmarks, observations with their draws are independent and have mean zero under the model, so
+    all null distributions apply. Another seed gives another p-value, within the noise of the draws. The
+    kernel needs no derivatives; None takes a Gaussian, on a lattice that of Hamming's distance.
 
     References
     ----------
@@ -81,20 +76,16 @@ class MeanEmbedding:
     logratio: bool = False
     seed: int = field(default=0, repr=False)
 
+    conditions_suffice = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         check_count(self.draws, "draws")
         check_count(self.landmarks, "landmarks", 2)
 
     def seeded(self, seed: int) -> MeanEmbedding:
-        """With its random numbers fixed."""
         return replace(self, seed=seed)
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
-        """The observations and the draws that belong to them, where kernels look."""
-        if not isinstance(data, np.ndarray):
-            raise InputError(
-                "`data`: MeanEmbedding takes points, an array (n, d). Use another operator for these data."
-            )
         _require_sampler(model)
         n = len(data)
         rng = np.random.default_rng([self.seed, 5])
@@ -110,15 +101,9 @@ class MeanEmbedding:
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
         if not self.logratio:
-            return kernel_points(domain, x)
-        if not isinstance(domain, Simplex):
-            raise InputError(f"MeanEmbedding(logratio=True) is for a Simplex, got {domain!r}. Leave it out.")
-        zero = ~(x > 0).all(axis=1)
-        if zero.any():
-            raise InputError(
-                f"`data`: {describe_rows(zero)} have parts that are zero, which have no logarithm. Use "
-                "MeanEmbedding(), which compares the parts themselves."
-            )
+            return domain.embedded(x)
+        remedy = "Use MeanEmbedding(), which compares the parts themselves."
+        refuse_rows(~(x > 0).all(axis=1), "have parts that are zero, which have no logarithm.", remedy)
         assert domain.basis is not None
         return np.asarray(np.log(x) @ domain.basis.T)
 
@@ -126,7 +111,7 @@ class MeanEmbedding:
         """Nothing but independent draws: no identity has to hold."""
         _require_sampler(model)
         drawn = draw(model, domain, CHECKED, rng)
-        correlation = _serial_correlation(kernel_points(domain, drawn))
+        correlation = _serial_correlation(domain.embedded(drawn))
         if correlation > LARGEST / np.sqrt(CHECKED):
             message = (
                 f"Successive draws of {model.name} are correlated ({correlation:.2f} in one coordinate), as "
@@ -138,11 +123,12 @@ class MeanEmbedding:
 
     def on(self, domain: Domain) -> MeanEmbedding:
         """With the kernel of choice on this domain."""
+        if self.logratio and not isinstance(domain, Simplex):
+            raise InputError(f"MeanEmbedding(logratio=True) is for a Simplex, got {domain!r}. Leave it out.")
         lattice = isinstance(domain, Lattice)
         return _OnLattice(self.draws, self.landmarks, seed=self.seed) if lattice else self
 
     def default_kernel(self) -> Kernel:
-        """A Gaussian."""
         return Gaussian()
 
     def __repr__(self) -> str:
@@ -154,7 +140,6 @@ class _OnLattice(MeanEmbedding):
     """The same where the levels have no order."""
 
     def default_kernel(self) -> Kernel:
-        """Hamming's."""
         return Hamming()
 
 
@@ -168,10 +153,9 @@ def _serial_correlation(points: Array) -> float:
 
 def _require_sampler(model: Any) -> None:
     if not model.has_sample:
-        own = "Pass Model(score=..., sample=function of (n, rng))"
         raise InputError(
             f"MeanEmbedding compares the data with draws from the model, but {model.name} has no sampler. "
-            f"{getattr(model, 'sampler_advice', own)}, or use an operator that needs the score only."
+            f"{model.sampler_advice}, or use an operator that needs the score only."
         )
 
 
@@ -188,7 +172,7 @@ class EmbeddingFeatures:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
 
-    def form(self, kernel: Kernel) -> FiniteSetForm:
+    def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
         pairwise = Pairwise(kernel, self.landmarks)
         marks = pairwise.placed(self.landmarks)
@@ -206,4 +190,4 @@ class EmbeddingFeatures:
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
                 "is left are rounding errors. Take a smaller bandwidth, or another kernel."
             )
-        return FiniteSetForm(tau)
+        return LowRankForm(tau)

@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.report import Check
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels import Gaussian, Matern52, Whitened
-from goodstein.kernels.base import Kernel
-from goodstein.operators.base import Operator
+from goodstein.kernels import Gaussian, Kernel, RadialKernel
+from goodstein.kernels.lattice import LatticeKernel
+from goodstein.operators.base import Operator, Wrapping
 from goodstein.stein.features import SteinFeatures
-from goodstein.stein.forms import BlockForm
+from goodstein.stein.forms import LowRankForm
 from goodstein.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class FiniteSet:
-    """The operator `inner`, its test functions looked at in J locations v only.
+class FiniteSet(Wrapping):
+    """Another operator, its test functions looked at in J `locations` v only, (J, m).
 
     h(x, x′) = τ(x)·τ(x′) with τ(x) = [(T k(·, v_j))(x)]_j / √(CJ), for C test functions.
-
-    Attributes
-    ----------
-    inner
-        An operator with plain :class:`SteinFeatures`.
-    locations
-        (J, m), in the coordinates in which the kernel sees the data.
     """
 
-    inner: Operator
+    operator: Operator
     locations: Array
 
+    statistic_name = "FSSD², U-statistic"  # no annotation: not a field
+
     def features(self, model: Any, domain: Domain, data: Any) -> FiniteSetFeatures:
-        """Those of the inner operator, with the locations."""
-        return FiniteSetFeatures(plain_features(self.inner, model, domain, data), self.locations)
-
-    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
-        """What the inner operator needs."""
-        from goodstein.pipeline.run import conditions
-
-        return conditions(model, domain, self.inner, data, rng)
+        return FiniteSetFeatures(plain_features(self.operator, model, domain, data), self.locations)
 
     def default_kernel(self) -> Gaussian:
         """A Gaussian: it is real analytic."""
         return Gaussian()
 
     def __repr__(self) -> str:
-        return f"FiniteSet({self.inner!r}, {len(self.locations)} locations)"
+        return f"FiniteSet({self.operator!r}, {len(self.locations)} locations)"
 
 
 @dataclass(frozen=True)
@@ -66,49 +52,10 @@ class FiniteSetFeatures:
         """What bandwidth rules look at, (n, m)."""
         return self.inner.points
 
-    def form(self, kernel: Kernel) -> FiniteSetForm:
+    def form(self, kernel: Kernel) -> LowRankForm:
         """The matrix τ τᵀ."""
-        features, locations = self.inner, self.locations
-        if isinstance(kernel, Whitened):
-            features, locations = features.mapped(kernel.linear_map), locations @ kernel.linear_map
-            kernel = kernel.kernel
-        return FiniteSetForm(witnesses(features, kernel, locations))
-
-
-class FiniteSetForm(BlockForm):
-    """τ τᵀ, of which only τ is held.
-
-    Attributes
-    ----------
-    tau
-        τ, (n, C·J).
-    """
-
-    def __init__(self, tau: Array) -> None:
-        self.tau = tau
-
-    @property
-    def n(self) -> int:
-        """Number of observations."""
-        return len(self.tau)
-
-    def take(self, index: Any) -> FiniteSetForm:
-        """The form of some observations, in the given order."""
-        return FiniteSetForm(self.tau[index])
-
-    def block(self, rows: slice, cols: slice) -> Array:
-        """H[rows, cols]."""
-        return self.tau[rows] @ self.tau[cols].T
-
-    def diagonal(self) -> Array:
-        """‖τ(x_i)‖², (n,)."""
-        return np.asarray(np.einsum("ij,ij->i", self.tau, self.tau))
-
-    @cached_property
-    def statistic(self) -> float:
-        """U = n/(n − 1)·‖mean τ‖² − mean‖τ‖²/(n − 1), in linear time."""
-        mean = self.tau.mean(axis=0)
-        return float((self.n * (mean @ mean) - self.diagonal().mean()) / (self.n - 1))
+        features, plain = self.inner.seen_by(kernel)
+        return LowRankForm(witnesses(features, plain, kernel.coordinates(self.locations)))
 
 
 def witnesses(features: SteinFeatures, kernel: Kernel, locations: Array) -> Array:
@@ -116,21 +63,9 @@ def witnesses(features: SteinFeatures, kernel: Kernel, locations: Array) -> Arra
     n, count = len(features), features.value.shape[1]
     tau = np.empty((n, len(locations), count))
     for j, location in enumerate(locations):
-        difference = features.points - location
-        phi, slope = kernel.profiles(np.einsum("ij,ij->i", difference, difference), order=1)
-        tau[:, j] = features.value * phi[:, None] + weighted(features, difference) * (2.0 * slope)[:, None]
+        tau[:, j] = features.witness(kernel, location)
     tau /= np.sqrt(count * len(locations))
     return tau.reshape(n, -1)
-
-
-def weighted(features: SteinFeatures, vectors: Array) -> Array:
-    """Gᵀr at every observation, (n, C)."""
-    weight = features.weight
-    if weight is None:
-        return vectors
-    if weight.ndim == 3:
-        return np.asarray(np.einsum("ilc,il->ic", weight, vectors))
-    return np.asarray((weight[:, None] if weight.ndim == 1 else weight) * vectors)
 
 
 def plain_features(
@@ -152,14 +87,16 @@ def plain_features(
 
 def require_analytic(kernel: Kernel) -> None:
     """Raise for kernels with which finitely many locations could miss a difference."""
-    inner = getattr(kernel, "kernel", kernel)
-    for term in getattr(inner, "kernels", (inner,)):
-        if isinstance(term, Matern52):
-            raise InputError(
-                "Matern52 is not real analytic: its witness can vanish around all locations even where the "
-                "model is wrong. Use Gaussian(), IMQ() or RationalQuadratic()."
-            )
-        if hasattr(term, "tables"):
+    for term in kernel.terms:
+        if isinstance(term, LatticeKernel):
             raise InputError(
                 f"{term!r} compares discrete states, at which nothing can be optimised. Use ksd_test."
+            )
+        if not term.analytic:
+            name = type(term).__name__ if isinstance(term, RadialKernel) else repr(term)
+            undeclared = "" if term.analytic is False else "declared "
+            remedy = undeclared and " If it is real analytic, say so in its class: analytic = True."
+            raise InputError(
+                f"{name} is not {undeclared}real analytic: its witness can vanish around all locations even "
+                f"where the model is wrong. Use Gaussian(), IMQ() or RationalQuadratic().{remedy}"
             )

@@ -8,13 +8,13 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.models.model import Model
-from goodstein.operators.base import tangent
+from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
 
 @dataclass(frozen=True)
-class Langevin:
+class Langevin(Operator):
     """T f = ∇log q · f + ∇·f, the operator of the ordinary kernel Stein discrepancy.
 
     It is the standardised operator with g = 1. On a domain with a boundary it is valid only if
@@ -28,8 +28,7 @@ class Langevin:
     --------
     >>> import goodstein as gs
     >>> x = gs.families.Normal(0.0, 1.0).sample(100, rng=1)
-    >>> result = gs.ksd_test(x, gs.families.Normal(0.0, 1.0), operator=gs.Langevin(), rng=1)
-    >>> result.pvalue > 0.05
+    >>> gs.ksd_test(x, gs.families.Normal(0.0, 1.0), operator=gs.Langevin(), rng=1).pvalue > 0.05
     True
     """
 

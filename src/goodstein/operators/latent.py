@@ -11,7 +11,7 @@ from goodstein.errors import InputError
 from goodstein.models.latent import LatentModel
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
-from goodstein.operators.estimated import Estimated, check_inner
+from goodstein.operators.estimated import Estimated, set_linear
 from goodstein.types import Array
 from goodstein.validation import check_count
 
@@ -26,9 +26,8 @@ class Latent(Estimated):
     .. math:: \hat s_i = \frac1m \sum_{j=1}^m \nabla_x \log q(x_i \mid z_{ij}),
               \qquad z_{ij} \sim q(z \mid x_i)
 
-    in the place of the score of a :class:`LatentModel`. It is unbiased, and independent for different
-    i, so the U-statistic is an unbiased estimate of KSD² and keeps its level with any number of draws,
-    one included; more draws give more power. The V-statistic is inflated by the noise of ŝ.
+    in the place of the score of a :class:`LatentModel`. It is unbiased, and independent for different i, so
+    the test keeps its level with any number of draws; more give more power.
 
     Parameters
     ----------
@@ -60,14 +59,12 @@ class Latent(Estimated):
 
     def __post_init__(self) -> None:
         check_count(self.draws, "draws")
-        check_inner(self.operator, "Latent")
+        set_linear(self)
 
     def scores(self, model: Any, data: Array) -> Array:
-        """The averages ŝ_i, (n, d)."""
         return _latent(model).estimated_score(data, self.draws, self.seed)
 
     def probe(self, model: Any, domain: Domain) -> Model:
-        """The model with a score that is estimated where the audit looks."""
         draws = max(self.draws, PROBING) if domain.has_boundary else self.draws
         score = partial(_latent(model).estimated_score, draws=draws, rng=self.seed)
         return Model(score=score, domain=domain, batched=True, name=model.name)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goodstein.domains.base import Domain
-from goodstein.domains.simplex import Simplex
-from goodstein.errors import InputError, describe_rows
+from goodstein.domains import Domain, Simplex
+from goodstein.errors import InputError, refuse_rows
 from goodstein.models.model import Model
+from goodstein.operators.base import Operator
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
 
 @dataclass(frozen=True)
-class LogRatio:
+class LogRatio(Operator):
     """The Langevin operator in isometric log-ratio coordinates y = V log x, V1 = 0.
 
     The open simplex becomes R^(d−1) and has no boundary left. The density of y is q(x)·∏x up to a
@@ -31,21 +31,19 @@ class LogRatio:
     --------
     >>> import goodstein as gs
     >>> model = gs.families.Dirichlet([0.5, 0.5, 0.5])
-    >>> result = gs.ksd_test(model.sample(100, rng=1), model, operator=gs.LogRatio(), rng=1)
-    >>> result.pvalue > 0.05
+    >>> gs.ksd_test(model.sample(100, rng=1), model, operator=gs.LogRatio(), rng=1).pvalue > 0.05
     True
     """
 
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) = (ilr x, score of ilr x, 1)."""
         simplex = _as_simplex(domain)
-        zero = (data <= 0).any(axis=1)
-        if zero.any():
-            raise InputError(
-                f"`data`: {describe_rows(zero)} have parts that are zero, and zeros have no log-ratio. Use "
-                "operator=Mirrored() or operator=Standardised(ProductOfParts()), which allow zeros for "
-                "models such as Dirichlet, or replace the zeros by a method of your choice before the test."
-            )
+        refuse_rows(
+            (data <= 0).any(axis=1),
+            "have parts that are zero, and zeros have no log-ratio.",
+            "Use operator=Mirrored() or operator=Standardised(ProductOfParts()), which allow zeros for "
+            "models such as Dirichlet, or replace the zeros by a method of your choice before the test.",
+        )
         weighted = model.weighted_score(data)
         total = weighted.sum(axis=1, keepdims=True) + domain.dim
         return SteinFeatures(simplex.to_logratio(data), (weighted - total * data) @ simplex.basis.T)

@@ -10,13 +10,13 @@ import numpy as np
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError
 from goodstein.models.model import Model
-from goodstein.operators.base import tangent
+from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
 
 @dataclass(frozen=True)
-class MatrixStandardised:
+class MatrixStandardised(Operator):
     """T f = q⁻¹ ∇·(q G f) with a matrix G(x): b·f + Σ_ij G_ij ∂_i f_j, b = Gᵀs + div G.
 
     Parameters
@@ -76,7 +76,6 @@ class MatrixStandardised:
         return SteinFeatures(tangent(domain, data), drift, matrix)
 
     def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
-        """Gᵀν."""
         weight: Array = np.einsum("ni,nij->nj", normals, self._matrix(x))
         return weight
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.auditing.report import Check
+from goodstein.auditing.report import Check, Question
+from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows
-from goodstein.kernels import IMQ
-from goodstein.kernels.base import Kernel
+from goodstein.errors import InputError, SamplingError, ScoreError
 from goodstein.numerics.ranges import cut
-from goodstein.operators.base import Operator, default_operator, fitted_operator
+from goodstein.operators.base import Operator, Wrapping, set_inner
+from goodstein.operators.defaults import default_operator
 from goodstein.stein.features import Features
-from goodstein.stein.forms import BlockForm, DenseForm
+from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.types import Array
-from goodstein.validation import check_count
+from goodstein.validation import check_count, check_positive
 
 DRAWS = 500
 """Draws from the model where nothing is said, at most; more cost more and tell little."""
@@ -37,7 +36,7 @@ SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
-class Regularised:
+class Regularised(Wrapping):
     r"""Another operator, its Stein kernel divided by the covariance of its features, C + λ.
 
     .. math:: h_\lambda(x, y) = \langle \xi_x, (C_Z + \lambda)^{-1} \xi_y \rangle
@@ -54,24 +53,21 @@ class Regularised:
         The operator inside; None takes the domain's own. For censored durations name it:
         ``Regularised(Martingale())``.
     strength
-        λ as a multiple of the mean of h(z, z) over Z, the trace of the covariance. It does not depend on
-        units or on the scale of an auxiliary function, and the number of directions that count,
-        tr C(C + λ)⁻¹, is at most 1/strength. A large one gives the plain test.
+        λ as a multiple of the mean of h(z, z) over Z, the trace of the covariance. The number of directions
+        that count, tr C(C + λ)⁻¹, is at most 1/strength. A large one gives the plain test.
     fraction
         Share of the rows that are split off, at random, as reference points (1000 rows at most), where
         none are drawn from the model. The rest is tested. None: all data are reference points and all are
         tested; see the notes.
     draws
-        Reference points that are drawn from the model. None: twice as many as there are observations,
-        500 at most, if the data are points and the model has a sampler; otherwise, and with 0, a split.
-        Any sampler will do, also an approximate one, because Z need only be independent of the data.
+        Reference points that are drawn from the model, which cost no data. None: twice as many as there are
+        observations, 500 at most, if the data are points and the model has a sampler, which may be an
+        approximate one; otherwise, and with 0, a split.
     seed
         Seed of split or draws; tests take it from their ``rng``.
 
     Notes
     -----
-    Draws from the model cost no data, so they are the better choice wherever there is a sampler.
-
     With ``fraction=None`` the wild bootstrap rejects true models too often, the more so the more directions
     count: on Dirichlet(½, ½, ½), n = 200, level .05, we measured .05, .06, .10, .24 and .58 with 4, 9, 15, 24
     and 34 of them. Such a test is refused unless the null distribution is simulated (:class:`MonteCarlo`) or
@@ -103,15 +99,17 @@ class Regularised:
     seed: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        _check_inner(self.operator)
-        if not (_is_number(self.strength) and SMALLEST <= self.strength < math.inf):
+        set_inner(self, "the operator to regularise, such as Langevin()", never=Regularised)
+        if self.operator is not None and self.operator.changes_model:
             raise InputError(
-                f"`strength` of Regularised must be a number of at least {SMALLEST:g}, got {self.strength!r}."
+                f"{self.operator!r} counts who is at risk, so its observations depend on each other and "
+                "cannot be split into reference points and others. Use Regularised(Martingale())."
             )
-        if self.fraction is not None and not (_is_number(self.fraction) and 0 < self.fraction < 1):
-            raise InputError(
-                f"`fraction` of Regularised must be a number between 0 and 1, or None, got {self.fraction!r}."
-            )
+        wanted = f"a number of at least {SMALLEST:g}"
+        check_positive(self.strength, "`strength` of Regularised", wanted, above=SMALLEST * (1 - 1e-9))
+        if self.fraction is not None:
+            wanted = "a number between 0 and 1, or None"
+            check_positive(self.fraction, "`fraction` of Regularised", wanted, below=1.0)
         if self.draws is not None:
             check_count(self.draws, "draws", least=0)
             if self.fraction is None and self.draws:
@@ -127,38 +125,18 @@ class Regularised:
         parts += [] if self.draws is None else [f"draws={self.draws}"]
         return f"Regularised({', '.join(parts)})"
 
-    @property
-    def takes_censored(self) -> bool:
-        """Whether the operator inside takes censored durations."""
-        return bool(getattr(self.operator, "takes_censored", False))
-
-    def on(self, domain: Domain) -> Regularised:
-        """With the operator that is used on this domain."""
-        inner = self._inner(domain)
-        place = getattr(inner, "on", None)
-        return replace(self, operator=inner if place is None else place(domain))
+    def choose(self, domain: Domain) -> Operator:
+        return default_operator(domain)
 
     def seeded(self, seed: int) -> Regularised:
-        """With its random numbers fixed."""
-        inner = getattr(self.operator, "seeded", None)
-        return replace(self, seed=seed, operator=self.operator if inner is None else inner(seed + 1))
-
-    def fitted(self, data: Any, domain: Domain) -> Regularised:
-        """With everything fixed that the operator inside takes from the data."""
-        return replace(self, operator=fitted_operator(self._inner(domain), data, domain))
-
-    def default_kernel(self) -> Kernel:
-        """That of the operator inside."""
-        kernel: Kernel = getattr(self.operator, "default_kernel", IMQ)()
-        return kernel
+        inner = None if self.operator is None else self.operator.seeded(seed + 1)
+        return replace(self, seed=seed, operator=inner)
 
     def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures:
         """Those of the operator inside, at the data and at the reference points."""
-        n, inner = len(data), self._inner(domain)
+        n, inner = len(data), self.inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
-            from goodstein.problems.problem import draw
-
             try:
                 points = draw(model, domain, m, np.random.default_rng([self.seed, 2]))
                 joint = inner.features(model, domain, np.vstack([data, points]))
@@ -177,10 +155,7 @@ class Regularised:
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
-        """What the operator inside needs, and whether the strength suits the reference points."""
-        from goodstein.pipeline.run import conditions
-
-        return [*conditions(model, domain, self._inner(domain), data, rng), self._check(model, data)]
+        return [*super().conditions(model, domain, data, rng), self._check(model, data)]
 
     def least(self, model: Any, data: Any) -> float:
         """The smallest strength with which null distributions that do not simulate the model keep the level.
@@ -191,9 +166,9 @@ class Regularised:
         return 4.0 / math.sqrt(m) if self.fraction is None else min(SAFE, 1.0 / m)
 
     def _check(self, model: Any, data: Any) -> Check:
-        name = "strength of the regularisation"
+        question = Question("strength of the regularisation")
         if data is None:
-            return Check(name, "skip", "The least strength depends on the number of observations.")
+            return question.skipped("The least strength depends on the number of observations.")
         least, (drawn, m) = self.least(model, data), self._plan(model, data)
         whose = "that are the tested data" if self.fraction is None else "split off"
         message = (
@@ -202,10 +177,10 @@ class Regularised:
             "simulate the model do not keep the level."
         )
         if self.strength >= least * (1 - 1e-9):
-            return Check(name, "pass", message)
+            return question.passed(message)
         other = "fraction=0.2, " if self.fraction is None else ""
         message += f" Use {other}null=MonteCarlo(), or a larger strength."
-        return Check(name, "fail", message, asymptotic=True)
+        return question.failed(message, asymptotic=True)
 
     def _plan(self, model: Any, data: Any) -> tuple[bool, int]:
         """Whether the reference points are drawn from the model, and their number."""
@@ -217,7 +192,7 @@ class Regularised:
                     f"are {n}. Use fraction=0.2, whose memory is n × {MOST_SPLIT} at most."
                 )
             return False, n
-        able = isinstance(data, np.ndarray) and model.has_sample
+        able = model.takes is Points and model.has_sample
         if self.draws and not able:
             reason = "the data are not points" if model.has_sample else f"{model.name} has no sampler"
             raise InputError(
@@ -229,13 +204,11 @@ class Regularised:
         m = min(math.ceil(self.fraction * n), MOST_SPLIT)
         if n - m < 2:
             raise InputError(
-                f"`data`: of {n} rows Regularised(fraction={self.fraction:g}) splits off {m}, and {n - m} "
-                f"remain, but a test needs at least 2. Use a smaller fraction, or more data."
+                f"of {n} rows Regularised(fraction={self.fraction:g}) splits off {m}, and {n - m} "
+                f"remain, but a test needs at least 2. Use a smaller fraction, or more data.",
+                argument="data",
             )
         return False, m
-
-    def _inner(self, domain: Domain) -> Operator:
-        return self.operator if self.operator is not None else default_operator(domain)
 
 
 @dataclass(frozen=True)
@@ -256,17 +229,7 @@ class RegularisedFeatures:
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""
         inner = self.inner.form(kernel)
-        with np.errstate(over="ignore", invalid="ignore"):
-            diagonal = inner.diagonal()
-        broken = ~np.isfinite(diagonal)
-        if broken.any():
-            own = broken[: self.n_data]
-            where = describe_rows(own) if own.any() else "a reference point"
-            raise ScoreError(
-                f"h(x, x) is not finite at {where}, because the score or the operator's "
-                "weight is too large to be squared. Check the score, or rescale the data and the model."
-            )
-        trace = float(diagonal[self.reference].mean())
+        trace = float(finite_diagonal(inner, self.n_data)[self.reference].mean())
         if not trace > 0:
             raise InputError(
                 f"The operator inside Regularised is zero at all {len(self.reference)} reference points, so "
@@ -317,15 +280,12 @@ class RegularisedForm(BlockForm):
 
     @property
     def n(self) -> int:
-        """Number of tested observations."""
         return self._inner.n
 
     def take(self, index: Any) -> RegularisedForm:
-        """The form of some observations, in the given order."""
         return RegularisedForm(self._inner.take(index), self._projected[index], self._ridge)
 
     def block(self, rows: slice, cols: slice) -> Array:
-        """H_λ[rows, cols]; scratch of this thread, valid until its next block."""
         w = self._projected
         cols = slice(cols.start, min(cols.stop, self.n))  # the audit asks for as many as it drew
         out = self._inner.block(rows, cols)
@@ -334,26 +294,6 @@ class RegularisedForm(BlockForm):
         return out
 
     def diagonal(self) -> Array:
-        """h_λ(x_i, x_i), (n,)."""
         w = self._projected
         left = self._inner.diagonal() - np.einsum("ij,ij->i", w, w)
         return np.asarray(np.maximum(left, 0.0) / self._ridge)  # below zero by rounding only
-
-
-def _check_inner(operator: Any) -> None:
-    if operator is None:
-        return
-    if isinstance(operator, type | Regularised) or not hasattr(operator, "features"):
-        raise InputError(
-            "`operator` of Regularised must be the operator to regularise, such as Langevin(), got "
-            f"{operator!r}."
-        )
-    if hasattr(operator, "null_model"):
-        raise InputError(
-            f"{operator!r} counts who is at risk, so its observations depend on each other and cannot be "
-            "split into reference points and others. Use Regularised(Martingale())."
-        )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

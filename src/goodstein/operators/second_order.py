@@ -1,29 +1,196 @@
-"""The second-order operator: the generator of a diffusion, on R^d, spheres, tori and charts."""
+r"""The second-order operator: the generator of a diffusion, on R^d, spheres, tori and charts.
+
+For ξf = Σ M_ab ∂_a∂_b f + b·∇f and a radial kernel φ(ρ), ρ = ‖r‖², r = y − y′, with
+τ = tr M, m = rᵀMr, α = b·r, β = b′·r, primes on features marking the second argument,
+
+    h = −2φ′ b·b′
+        + φ″ [4(τ + α)(τ′ − β) + 8(b·M′r − b′·Mr) + 8 tr MM′]
+        + φ‴ [8(τ + α)m′ + 8(τ′ − β)m + 32 (Mr)·(M′r)]
+        + φ⁗ 16 m m′.
+
+On a sphere, M = I − xxᵀ and b = s − (d − 1)x make everything a function of t = x·y = 1 − ρ/2 and
+of three products of scores, and with derivatives of φ in t
+
+    F₁ = (1 − t²)φ‴ − (d + 1)tφ″ − (d − 1)φ′,
+    F₂ = (1 − t²)φ⁗ − (d + 3)tφ‴ − 2dφ″,
+    h  = (1 − t²)F₂ − (d − 1)tF₁ + (s·y + s′·x)F₁ + (s·y)(s′·x)φ″ + s·s′ φ′.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
-from goodstein.domains.base import Domain
-from goodstein.domains.chart import Chart
-from goodstein.domains.circle import Torus
-from goodstein.domains.sphere import Sphere
-from goodstein.errors import ScoreError, describe_rows
+from goodstein.auditing.conditions import check_connected, check_tails
+from goodstein.auditing.manifold import check_flux, check_manifold
+from goodstein.auditing.report import Check
+from goodstein.domains import Chart, Domain, Sphere, Torus
+from goodstein.errors import InputError
+from goodstein.kernels import IMQ, Kernel, Median, Whitened
 from goodstein.models.model import Model
-from goodstein.operators.base import tangent
+from goodstein.numerics.distances import placed
+from goodstein.operators.base import Operator, tangent
+from goodstein.stein.features import require_finite
+from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 
-if TYPE_CHECKING:
-    from goodstein.auditing.report import Check
-    from goodstein.kernels.base import Kernel
-    from goodstein.stein.forms import BlockForm
+ORDER = 4
+"""Derivatives of the profile that a second-order operator needs."""
+
+
+class _SecondOrderForm(BlockForm):
+    """Points and a field of vectors on them; products about a centre, differences where these cancel."""
+
+    def __init__(self, points: Array, vectors: Array, kernel: Kernel) -> None:
+        _require_profiles(kernel)
+        # About the median, not the mean: one outlier must not move the centre away from the rest.
+        middle = len(points) // 2
+        self.kernel = kernel
+        self.points = points - np.partition(points, middle, axis=0)[middle]
+        self.vectors = vectors
+        self.placed = placed(self.points, 0.0, kernel.shortest_length)
+
+    @property
+    def n(self) -> int:
+        return len(self.points)
+
+    def take(self, index: Any) -> Self:
+        taken = object.__new__(type(self))
+        taken.__dict__.update(self.__dict__)
+        taken.points, taken.placed = self.points[index], self.placed[index]
+        taken.vectors = self.vectors[index]
+        return taken
+
+    def rho(self, rows: slice, cols: slice) -> Array:
+        """Squared distances."""
+        return self.placed[rows].squared_distances(self.placed[cols])
+
+    def along(self, vectors: Array, rows: slice, cols: slice) -> Array:
+        """v·(y − y′) for vectors v that belong to the rows."""
+        x, y = self.points[rows], self.points[cols]
+        if self.placed.close:
+            out = vectors @ y.T
+            return np.asarray(np.subtract(np.einsum("ij,ij->i", vectors, x)[:, None], out, out=out))
+        out = np.zeros((len(x), len(y)))
+        for i in range(x.shape[1]):
+            out += vectors[:, i, None] * (x[:, i, None] - y[:, i])
+        return out
+
+    def profiles(self, rho: Array) -> tuple[Array, Array, Array, Array]:
+        """The first four derivatives of φ."""
+        _, first, second, third, fourth = self.kernel.profiles(rho, order=ORDER)
+        return first, second, third, fourth
+
+
+class DiffusionForm(_SecondOrderForm):
+    """The Stein matrix of ξf = Σ M_ab ∂_a∂_b f + b·∇f; without M, (n, m, m), it is the identity."""
+
+    def __init__(self, points: Array, drift: Array, kernel: Kernel, diffusion: Array | None = None) -> None:
+        super().__init__(points, drift, kernel)
+        self.diffusion = diffusion
+
+    def take(self, index: Any) -> Self:
+        taken = super().take(index)
+        taken.diffusion = None if self.diffusion is None else self.diffusion[index]
+        return taken
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        b1, b2 = self.vectors[rows], self.vectors[cols]
+        rho = self.rho(rows, cols)
+        first, second, third, fourth = self.profiles(rho)
+        # r changes its sign with the order of the points: β = b′·(y − y′) = −b′·(y′ − y).
+        alpha, beta = self.along(b1, rows, cols), -self.along(b2, cols, rows).T
+        if self.diffusion is None:
+            d = self.points.shape[1]
+            # With M = 1: 2d F₁ + 4ρF₂ + 2(α − β)F₁ − 4φ″αβ − 2φ′ b·b′.
+            f1 = (2.0 * d + 4.0) * second + 4.0 * rho * third
+            f2 = (2.0 * d + 8.0) * third + 4.0 * rho * fourth
+            out = (2.0 * d + 2.0 * (alpha - beta)) * f1
+            out += 4.0 * rho * f2
+            out -= 4.0 * second * alpha * beta
+            out -= 2.0 * first * (b1 @ b2.T)
+            return np.asarray(out)
+        m1, m2 = self.diffusion[rows], self.diffusion[cols]
+        n1, n2, m = len(b1), len(b2), b1.shape[1]
+        alpha += np.trace(m1, axis1=1, axis2=2)[:, None]
+        beta = np.trace(m2, axis1=1, axis2=2) - beta
+        cross = m1.reshape(n1, -1) @ m2.reshape(n2, -1).T  # tr MM′, then with b·M′r − b′·Mr
+        both = np.zeros((n1, n2))  # (Mr)·(M′r)
+        own, other = np.zeros((n1, n2)), np.zeros((n1, n2))  # rᵀMr, rᵀM′r
+        for i in range(m):
+            mr = self.along(m1[:, i], rows, cols)
+            other_mr = -self.along(m2[:, i], cols, rows).T
+            r = self.points[rows, i, None] - self.points[cols, i]
+            both += mr * other_mr
+            own += r * mr
+            other += r * other_mr
+            cross += b1[:, i, None] * other_mr
+            cross -= mr * b2[:, i]
+        out = second * (4.0 * alpha * beta + 8.0 * cross)
+        out += third * (8.0 * (alpha * other + beta * own) + 32.0 * both)
+        out += 16.0 * fourth * own * other
+        out -= 2.0 * first * (b1 @ b2.T)
+        return np.asarray(out)
+
+    def diagonal(self) -> Array:
+        """h(x_i, x_i) = −2φ′(0)‖b‖² + φ″(0)[4(tr M)² + 8 tr M²]."""
+        first, second, _, _ = (float(profile[0]) for profile in self.profiles(np.zeros(1)))
+        if self.diffusion is None:
+            d = self.points.shape[1]
+            curvature: Any = 4.0 * d**2 + 8.0 * d
+        else:
+            curvature = 4.0 * np.trace(self.diffusion, axis1=1, axis2=2) ** 2
+            curvature = curvature + 8.0 * np.einsum("nij,nij->n", self.diffusion, self.diffusion)
+        return np.asarray(-2.0 * first * (self.vectors**2).sum(axis=1) + second * curvature)
+
+
+class SphereForm(_SecondOrderForm):
+    """The Stein matrix of the second-order operator at unit vectors with their tangential scores, (n, d)."""
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        s1, s2 = self.vectors[rows], self.vectors[cols]
+        d = float(s1.shape[1])
+        rho = self.rho(rows, cols)
+        # Derivatives in t, where dρ = −2dt.
+        slope, second, third, fourth = ((-2.0) ** j * p for j, p in enumerate(self.profiles(rho), 1))
+        t, gap = 1.0 - 0.5 * rho, rho * (1.0 - 0.25 * rho)  # gap = 1 − t²
+        # A tangential score has s·x = 0, so that s·y = −s·(x − y), in which nothing cancels.
+        a, b = -self.along(s1, rows, cols), -self.along(s2, cols, rows).T
+        f1 = gap * third - (d + 1.0) * t * second - (d - 1.0) * slope
+        f2 = gap * fourth - (d + 3.0) * t * third - 2.0 * d * second
+        out = gap * f2
+        out += (a + b - (d - 1.0) * t) * f1
+        out += a * b * second
+        out += (s1 @ s2.T) * slope
+        return np.asarray(out)
+
+    def diagonal(self) -> Array:
+        """h(x, x) = (d − 1)[(d + 1)φ″ + (d − 1)φ′] + ‖s‖²φ′ at t = 1."""
+        first, second, _, _ = (float(profile[0]) for profile in self.profiles(np.zeros(1)))
+        slope, curvature = -2.0 * first, 4.0 * second
+        d = self.points.shape[1]
+        constant = (d - 1.0) * ((d + 1.0) * curvature + (d - 1.0) * slope)
+        return np.asarray(constant + slope * (self.vectors**2).sum(axis=1))
+
+
+def _require_profiles(kernel: Kernel) -> None:
+    """Raise where the kernel is not radial or not smooth enough."""
+    if isinstance(kernel, Whitened):
+        raise InputError(
+            "SecondOrder needs a radial kernel, because Δ is not the same in whitened coordinates. Pass the "
+            "kernel inside Whitened, or whiten data and model yourself."
+        )
+    if len(kernel.profiles(np.zeros(1), order=ORDER)) != ORDER + 1:
+        raise InputError(
+            f"SecondOrder needs four derivatives of the kernel's profile, and {kernel!r} returned fewer from "
+            "profiles(rho, order=4). Use Gaussian, IMQ or RationalQuadratic."
+        )
 
 
 @dataclass(frozen=True)
-class SecondOrder:
+class SecondOrder(Operator):
     """A f = Δf + ⟨∇log q, ∇f⟩ for scalar test functions f, with h(x, x′) = A_x A_x′ k(x, x′).
 
     A is the generator of the diffusion that has q as its stationary law. On a manifold Δ is the
@@ -32,16 +199,14 @@ class SecondOrder:
     metric G and J = √det G it is J⁻¹∂_i(J G^ij ∂_j f) + G^ij ∂_i log q ∂_j f.
 
     It needs four derivatives of the kernel's profile: :class:`Gaussian`, :class:`IMQ`,
-    :class:`RationalQuadratic` and their sums have them, :class:`Matern52` has not. Constants are
-    the only functions that A annihilates, and they do no harm. It is made for domains without
-    boundary; use :class:`Standardised` on the others. Because the operator stresses short lengths,
-    its own default kernel is ``IMQ(Median(scale=2.0))``.
+    :class:`RationalQuadratic` and their sums have them, :class:`Matern52` has not. It is made for domains
+    without boundary; use :class:`Standardised` on the others. Its own default kernel is
+    ``IMQ(Median(scale=2.0))``, because it stresses short lengths.
 
     References
     ----------
     Barp, Oates, Porcu, Girolami (2022), A Riemann–Stein kernel method.
-    Le, Lewis, Bharath, Fallaize (2024), A diffusion approach to Stein's method on Riemannian
-    manifolds.
+    Le, Lewis, Bharath, Fallaize (2024), A diffusion approach to Stein's method on Riemannian manifolds.
     Xu, Matsuda (2021), Interpretable Stein goodness-of-fit tests on Riemannian manifolds.
 
     Examples
@@ -56,7 +221,6 @@ class SecondOrder:
     """
 
     def features(self, model: Model, domain: Domain, data: Array) -> DiffusionFeatures | SphereFeatures:
-        """The operator's coefficients where the kernel looks."""
         if isinstance(domain, Sphere):
             return SphereFeatures(data, domain.project(data, model.score(data)))
         if isinstance(domain, Torus):
@@ -66,43 +230,30 @@ class SecondOrder:
         if isinstance(domain, Chart):
             points, drift, diffusion = domain.diffusion(data)
             spread = np.einsum("nki,nij->nkj", domain.tangents(data), domain.inverse_metric(data))
-            return DiffusionFeatures(
-                points, drift + np.einsum("nki,ni->nk", spread, model.score(data)), diffusion
-            )
+            drift = drift + np.einsum("nki,ni->nk", spread, model.score(data))
+            return DiffusionFeatures(points, drift, diffusion)
         return DiffusionFeatures(tangent(domain, data), tangent(domain, model.score(data)))
 
     def default_kernel(self) -> Kernel:
-        """IMQ with twice the median bandwidth: second derivatives stress short lengths by themselves."""
-        from goodstein.kernels import IMQ, Median
-
         return IMQ(Median(scale=2.0))
 
-    def conditions(
-        self, model: Model, domain: Domain, data: Array | None, rng: np.random.Generator
-    ) -> list[Check]:
-        """No boundary, or no flux through it; the score that of a density there."""
-        from goodstein.auditing.boundary import check_connected
-        from goodstein.auditing.manifold import check_flux, check_manifold
-
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         return [
             check_connected(domain),
-            check_flux(model, domain, data, rng),
+            check_flux(model, domain, data, rng, self.features),
             *check_manifold(model, domain, data, rng),
         ]
+
+    def thorough(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        """The tails on R^d; the conditions look at the score already."""
+        return [check_tails(model, domain, self.boundary_weight, data, rng)] if domain.flat else []
 
 
 @dataclass(frozen=True)
 class DiffusionFeatures:
     """ξ_i f = Σ_ab M_i,ab ∂_a∂_b f(y_i) + b_i·∇f(y_i), for one scalar test function f.
 
-    Attributes
-    ----------
-    points
-        y, (n, m).
-    drift
-        b, (n, m).
-    diffusion
-        M, (n, m, m), symmetric; None for the identity.
+    Points y and drift b, (n, m); diffusion M, (n, m, m), symmetric, None for the identity.
     """
 
     points: Array
@@ -110,16 +261,13 @@ class DiffusionFeatures:
     diffusion: Array | None = None
 
     def __post_init__(self) -> None:
-        for name, array in (("drift", self.drift), ("diffusion", self.diffusion)):
-            _require_finite(name, array, len(self.points))
+        require_finite("Remove these rows.", {"drift": self.drift, "diffusion": self.diffusion})
 
     def __len__(self) -> int:
         return len(self.points)
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        from goodstein.operators.second_order_form import DiffusionForm
-
         return DiffusionForm(self.points, self.drift, kernel, self.diffusion)
 
 
@@ -131,20 +279,11 @@ class SphereFeatures:
     score: Array
 
     def __post_init__(self) -> None:
-        _require_finite("score", self.score, len(self.points))
+        require_finite("Remove these rows.", {"score": self.score})
 
     def __len__(self) -> int:
         return len(self.points)
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        from goodstein.operators.second_order_form import SphereForm
-
         return SphereForm(self.points, self.score, kernel)
-
-
-def _require_finite(name: str, array: Any, n: int) -> None:
-    if array is None or np.isfinite(array).all():
-        return
-    finite = np.isfinite(array).reshape(n, -1).all(axis=1)
-    raise ScoreError(f"The operator's {name} is not finite at {describe_rows(~finite)}. Remove these rows.")

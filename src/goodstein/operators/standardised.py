@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goodstein.auxiliary.base import Auxiliary
+from goodstein.auxiliary.base import Auxiliary, as_auxiliary
+from goodstein.auxiliary.functions import default_auxiliary
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
-from goodstein.operators.base import tangent
+from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
 
 @dataclass(frozen=True)
-class Standardised:
+class Standardised(Operator):
     """T f = q⁻¹ Σ_i ∂_i(q g_i f_i), with an auxiliary function g that makes q·g vanish at the boundary.
 
-    With b = g·s + ∂g it is b·f + Σ_i g_i ∂_i f_i. On a simplex derivatives are taken in its tangent
-    space, in an orthonormal basis, so the result does not depend on how log q is extended off the
-    simplex.
+    With b = g·s + ∂g it is b·f + Σ_i g_i ∂_i f_i. On a simplex derivatives are taken in its tangent space, in
+    an orthonormal basis, so the result does not depend on how log q is extended off the simplex.
 
     Parameters
     ----------
@@ -38,24 +38,18 @@ class Standardised:
     >>> ball = gs.Ball(2)
     >>> model = gs.families.Truncated(gs.families.Normal([0, 0], 1.0), ball)
     >>> x = model.sample(100, rng=1)
-    >>> result = gs.ksd_test(x, model, operator=gs.Standardised(gs.BallPower(2)), rng=1)
-    >>> result.pvalue > 0.05
+    >>> gs.ksd_test(x, model, operator=gs.Standardised(gs.BallPower(2)), rng=1).pvalue > 0.05
     True
     """
 
     auxiliary: Auxiliary | None = None
 
     def __post_init__(self) -> None:
-        if self.auxiliary is not None and (
-            isinstance(self.auxiliary, type) or not hasattr(self.auxiliary, "evaluate")
-        ):
-            raise InputError(
-                f"`auxiliary` must be an auxiliary function, got {self.auxiliary!r}. "
-                "Wrap a function of your own: Standardised(Auxiliary(function))."
-            )
+        if self.auxiliary is not None:
+            own = as_auxiliary(self.auxiliary, wrapped="Standardised(Auxiliary(function))")
+            object.__setattr__(self, "auxiliary", own)
 
     def fitted(self, data: Array, domain: Domain) -> Standardised:
-        """With the auxiliary function that is used, its scales fixed."""
         return Standardised(self._auxiliary(domain).fitted(data, domain))
 
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
@@ -67,14 +61,12 @@ class Standardised:
         return SteinFeatures(tangent(domain, data), tangent(domain, drift), g)
 
     def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
-        """gν, the part of g that must vanish on a face with normal ν."""
         auxiliary = self._auxiliary(domain)
-        g = auxiliary.value(x, domain)
-        _require_scalar(auxiliary, g, domain)
-        return g[:, None] if g.ndim == 1 else g * normals
+        _require_scalar(auxiliary, auxiliary.value(x, domain), domain)
+        return auxiliary.boundary_weight(domain, x, normals)
 
     def _auxiliary(self, domain: Domain) -> Auxiliary:
-        return self.auxiliary if self.auxiliary is not None else domain.default_auxiliary()
+        return self.auxiliary if self.auxiliary is not None else default_auxiliary(domain)
 
 
 def _require_scalar(auxiliary: Auxiliary, g: Array, domain: Domain) -> None:

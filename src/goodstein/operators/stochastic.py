@@ -13,7 +13,7 @@ from goodstein.errors import InputError
 from goodstein.models.model import Model
 from goodstein.models.posterior import Posterior
 from goodstein.operators.base import Operator
-from goodstein.operators.estimated import Estimated, check_inner
+from goodstein.operators.estimated import Estimated, set_linear
 from goodstein.types import Array
 from goodstein.validation import check_count
 
@@ -26,9 +26,8 @@ class Stochastic(Estimated):
               + \frac Lm \sum_{l \in \sigma_i} \nabla_\theta \log \pi(y_l \mid \theta_i),
 
     with a subset σ_i of m of the L observations, drawn at random for each θ_i by itself. The estimate
-    is unbiased and independent for different i, so the test keeps its level with subsets of any size;
-    larger ones give more power. One subset for all points would not do: its error is the same at
-    all points, and the test would reject every posterior.
+    is unbiased and independent for different i, so the test keeps its level with subsets of any size; larger
+    ones give more power. One subset for all points would make the test reject every posterior.
 
     Parameters
     ----------
@@ -37,8 +36,7 @@ class Stochastic(Estimated):
     replace
         Whether an observation may be drawn more than once for the same point.
     operator
-        The operator that takes this score, and is linear in it; None for the default on the model's
-        domain.
+        The operator that takes this score, and is linear in it; None for the default on the model's domain.
     seed
         Seed of the subsets; :func:`ksd_test` takes it from its ``rng``.
 
@@ -60,8 +58,7 @@ class Stochastic(Estimated):
     ...     lambda theta: -theta, lambda theta, y: (y - theta)[:, None], y, gs.Euclidean(1)
     ... )
     >>> x = np.random.default_rng(2).normal(y.sum() / 51, 51**-0.5, (200, 1))
-    >>> result = gs.ksd_test(x, posterior, operator=gs.Stochastic(batch_size=10), rng=1)
-    >>> result.pvalue > 0.05
+    >>> gs.ksd_test(x, posterior, operator=gs.Stochastic(batch_size=10), rng=1).pvalue > 0.05
     True
     """
 
@@ -72,10 +69,9 @@ class Stochastic(Estimated):
 
     def __post_init__(self) -> None:
         check_count(self.batch_size, "batch_size")
-        check_inner(self.operator, "Stochastic")
+        set_linear(self)
 
     def scores(self, model: Any, data: Array) -> Array:
-        """The estimates ŝ_i, (n, d)."""
         posterior = _posterior(model)
         return posterior.subsampled_score(data, self.subsets(len(data), len(posterior.observations)))
 
