@@ -38,8 +38,10 @@ from goodstein.auxiliary.functions import (
 from goodstein.auxiliary.functions import (
     ProductOfParts as ProductOfParts,
 )
+from goodstein.conditional.data import Paired as Paired
 from goodstein.conditional.model import ConditionalModel as ConditionalModel
 from goodstein.conditional.operator import Conditional as Conditional
+from goodstein.data.base import Data as Data
 from goodstein.domains.ball import Ball as Ball
 from goodstein.domains.box import Box as Box
 from goodstein.domains.box import Orthant as Orthant
@@ -73,13 +75,13 @@ from goodstein.errors import (
 from goodstein.errors import (
     SteinIdentityError as SteinIdentityError,
 )
-from goodstein.graphs.model import graph_ksd_test as graph_ksd_test
+from goodstein.graphs.data import Graph as Graph
 from goodstein.kernels.bandwidth import Median as Median
-from goodstein.kernels.categorical import CategoricalProduct as CategoricalProduct
 from goodstein.kernels.gaussian import Gaussian as Gaussian
-from goodstein.kernels.hamming import Hamming as Hamming
 from goodstein.kernels.imq import IMQ as IMQ
 from goodstein.kernels.imq import RationalQuadratic as RationalQuadratic
+from goodstein.kernels.lattice import CategoricalProduct as CategoricalProduct
+from goodstein.kernels.lattice import Hamming as Hamming
 from goodstein.kernels.matern import Matern52 as Matern52
 from goodstein.kernels.whitened import Whitened as Whitened
 from goodstein.models.latent import LatentModel as LatentModel
@@ -89,6 +91,7 @@ from goodstein.nulls.montecarlo import MonteCarlo as MonteCarlo
 from goodstein.nulls.parametric import ParametricBootstrap as ParametricBootstrap
 from goodstein.nulls.spectral import Spectral as Spectral
 from goodstein.nulls.wild import WildBootstrap as WildBootstrap
+from goodstein.operators.base import Operator as Operator
 from goodstein.operators.coordinate import Coordinate as Coordinate
 from goodstein.operators.difference import Difference as Difference
 from goodstein.operators.dilation import Dilation as Dilation
@@ -102,7 +105,7 @@ from goodstein.operators.regularised import Regularised as Regularised
 from goodstein.operators.second_order import SecondOrder as SecondOrder
 from goodstein.operators.standardised import Standardised as Standardised
 from goodstein.operators.stochastic import Stochastic as Stochastic
-from goodstein.patterns.process import point_pattern_ksd_test as point_pattern_ksd_test
+from goodstein.patterns.data import Patterns as Patterns
 from goodstein.power import (
     Cell as Cell,
 )
@@ -123,13 +126,15 @@ from goodstein.survival.martingale import Martingale as Martingale
 from goodstein.survival.model import SurvivalModel as SurvivalModel
 from goodstein.survival.proportional import ProportionalHazards as ProportionalHazards
 from goodstein.tests_of_fit.aggregated import aggregated_test as aggregated_test
+from goodstein.tests_of_fit.audit import audit as audit
 from goodstein.tests_of_fit.conditional import conditional_ksd_test as conditional_ksd_test
 from goodstein.tests_of_fit.fssd import fssd_test as fssd_test
-from goodstein.tests_of_fit.ksd import audit as audit
+from goodstein.tests_of_fit.graphs import graph_ksd_test as graph_ksd_test
 from goodstein.tests_of_fit.ksd import ksd_test as ksd_test
 from goodstein.tests_of_fit.ksd import stein_matrix as stein_matrix
 from goodstein.tests_of_fit.m3d import m3d_test as m3d_test
 from goodstein.tests_of_fit.mmd import mmd_test as mmd_test
+from goodstein.tests_of_fit.patterns import point_pattern_ksd_test as point_pattern_ksd_test
 from goodstein.tests_of_fit.regularised import regularised_test as regularised_test
 from goodstein.tests_of_fit.relative import relative_ksd_test as relative_ksd_test
 from goodstein.tests_of_fit.select import select as select

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from goodstein.engine.executors import Workers
-from goodstein.errors import ScoreError
-from goodstein.problems.problem import Problem
+from goodstein.engine.executors import Workers, run
+from goodstein.errors import InputError, ScoreError
+from goodstein.foreign import Own
+from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
+from goodstein.validation import draw_seed
 
 
 def rounding(draws: Array) -> float:
@@ -33,9 +37,8 @@ class Calibration:
     def pvalue(self) -> float:
         """(1 + #{draws ≥ statistic}) / (1 + #draws), which is never zero.
 
-        Draws that fall short of the statistic by rounding only count as ties, so that the result
-        does not depend on the order of summation: products with signs are taken in single
-        precision, which moves a draw by about 1e-6 of their spread.
+        Draws that fall short of the statistic by rounding only count as ties: products with signs are taken
+        in single precision, which moves a draw by about 1e-6 of their spread.
         """
         exceed = int(np.count_nonzero(self.draws >= self.statistic - rounding(self.draws)))
         return (1 + exceed) / (1 + len(self.draws))
@@ -65,20 +68,85 @@ def _require_finite(statistic: float | Array, draws: Array) -> None:
         )
 
 
-class Null(Protocol):
-    """What the library asks of a null method; any object with this method can be passed as `null`.
+class Null(ABC):
+    """A null method: how the statistic would be distributed if the model were true.
 
-    One that can draw the statistics of several tests jointly also has
-    ``calibrate_jointly(collection, *, workers, rng) -> JointCalibration``, which
-    :func:`goodstein.aggregated_test` needs; ``simulates = True`` says that it simulates the model, so that
-    warnings about asymptotic approximations do not concern it.
+    Only :meth:`calibrate` is required, and an object of yours with that method alone can be passed as
+    `null` as it is.
     """
 
+    simulates: ClassVar[bool] = False
+    """Whether it simulates the model, so that warnings about large samples do not concern it."""
+
+    refits: ClassVar[bool] = False
+    """Whether it fits the model anew, so that a model may have been fitted to the same data."""
+
+    @abstractmethod
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the problem and draws of it under the null."""
-        ...
+
+    def calibrate_jointly(
+        self, collection: Collection, *, workers: Workers, rng: np.random.Generator
+    ) -> JointCalibration:
+        """The statistics of several tests of the same data, and joint draws of them."""
+        raise InputError(
+            f"{self!r} cannot draw the statistics of several tests jointly. Use WildBootstrap(), "
+            "MonteCarlo() or ParametricBootstrap(fit).",
+            argument="null",
+        )
+
+    @property
+    def given(self) -> Any:
+        """What the user handed in."""
+        return self
 
 
-def draw_seed(rng: np.random.Generator) -> int:
-    """One 63-bit seed, from which everything random in a null method follows."""
-    return int(rng.integers(0, 1 << 63))
+class OwnNull(Own, Null):
+    """A user's plain object with a method ``calibrate``."""
+
+    taken_over = ("simulates", "refits", "calibrate_jointly")
+
+    def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
+        found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)
+        return found
+
+
+def as_null(null: Any) -> Null:
+    """A null method from itself, or from a user's object with a method ``calibrate``."""
+    if isinstance(null, Null):
+        return null
+    if isinstance(null, type) or not callable(getattr(null, "calibrate", None)):
+        raise InputError(
+            f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
+            f"ParametricBootstrap(fit), got {null!r}."
+        )
+    return OwnNull(null)
+
+
+class Simulating(Null):
+    """A null method that computes the statistics of simulated samples."""
+
+    simulates = True
+
+    n_resamples: int
+
+    @abstractmethod
+    def task(self, collection: Collection, seed: int) -> Callable[[int], Array]:
+        """The statistics of the k-th simulated sample, as a function of k; it depends on (seed, k) alone."""
+
+    def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
+        return self.calibrate_jointly(Collection.of(problem), workers=workers, rng=rng)[0]
+
+    def calibrate_jointly(
+        self, collection: Collection, *, workers: Workers, rng: np.random.Generator
+    ) -> JointCalibration:
+        model = collection.model
+        if not model.has_sample:
+            raise InputError(
+                f"{type(self).__name__} simulates the model, but {model.name} has no sampler. "
+                f"{model.sampler_advice}, or use null=WildBootstrap()."
+            )
+        task = self.task(collection, draw_seed(rng))
+        statistics = collection.statistics(workers)
+        draws = run(task, range(self.n_resamples), workers, size=len(collection.data) * self.n_resamples)
+        return JointCalibration(statistics, np.array(draws).T)

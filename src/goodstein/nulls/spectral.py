@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from goodstein.engine.executors import Workers
-from goodstein.nulls.base import Calibration
+from goodstein.nulls.base import Calibration, Null
 from goodstein.problems.problem import Problem
+from goodstein.types import Array
 from goodstein.validation import check_count
+
+ROWS = 512
+"""Draws that are made at a time."""
 
 
 @dataclass(frozen=True)
-class Spectral:
+class Spectral(Null):
     """The limit law: n·U ⇒ Σ_j λ_j(Z_j² − 1), with λ_j the eigenvalues of H/n.
 
     Parameters
@@ -44,17 +49,21 @@ class Spectral:
         check_count(self.max_points, "max_points", least=2)
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
-        """The statistic, and draws from the limit law divided by n."""
         form = problem.form
         n = form.n
         if n > self.max_points:
             form = form.take(np.sort(rng.choice(n, self.max_points, replace=False)))
         eigenvalues = np.linalg.eigvalsh(form.matrix()) / form.n
-        eigenvalues = eigenvalues[eigenvalues > 1e-12 * eigenvalues[-1]]
-        draws = np.empty(self.n_resamples)
-        for start in range(0, self.n_resamples, 512):
-            stop = min(start + 512, self.n_resamples)
-            draws[start:stop] = (
-                rng.standard_normal((stop - start, len(eigenvalues))) ** 2 - 1.0
-            ) @ eigenvalues
-        return Calibration(problem.statistic(workers), draws / n)
+        count = self.n_resamples
+        parts = [slice(start, min(start + ROWS, count)) for start in range(0, count, ROWS)]
+        return Calibration(problem.statistic(workers), limit_law(eigenvalues, parts, rng) / n)
+
+
+def limit_law(eigenvalues: Array, parts: Sequence[slice], rng: np.random.Generator) -> Array:
+    """Draws of Σ_j λ_j(Z_j² − 1), some at a time.
+
+    Of the eigenvalues λ, ascending, those that are rounding errors are left out.
+    """
+    eigenvalues = eigenvalues[eigenvalues > 1e-12 * eigenvalues[-1]]
+    normal = (rng.standard_normal((part.stop - part.start, len(eigenvalues))) for part in parts)
+    return np.concatenate([(z**2 - 1.0) @ eigenvalues for z in normal])

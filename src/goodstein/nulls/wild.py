@@ -11,19 +11,18 @@ import numpy as np
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.errors import InputError
-from goodstein.nulls.base import Calibration, JointCalibration, draw_seed
-from goodstein.problems.collection import Collection
-from goodstein.problems.problem import Problem
+from goodstein.nulls.base import Calibration, JointCalibration, Null
+from goodstein.problems.problem import Collection, Problem
 from goodstein.stein.shared import joint_statistics
-from goodstein.validation import check_count
+from goodstein.validation import check_count, draw_seed
 
 
 @dataclass(frozen=True)
-class WildBootstrap:
+class WildBootstrap(Null):
     """Multiply the observations' features by random signs: U* = Σ_{i≠j} ε_i ε_j H_ij / n(n−1).
 
-    Needs nothing but the Stein matrix; its level is asymptotic, and measured in
-    ``validation/size.md``. With signs the U- and the V-statistic give the same p-value.
+    Its level is asymptotic, and measured in ``validation/size.md``. With signs the U- and the V-statistic
+    give the same p-value.
 
     Parameters
     ----------
@@ -33,12 +32,11 @@ class WildBootstrap:
         ``"orthogonal"``: sign patterns orthogonal over random blocks of rows, as accurate as
         independent ones and several times faster; ``"iid"``: independent signs, the reference.
     flip
-        Probability that the sign changes from one row to the next. One half gives independent
-        signs; smaller values suit dependent data in their order of time, such as the output of
-        a Markov chain. Signs damp the covariance at lag k by (1 − 2·flip)^k, so 1/flip should be
-        ten times the correlation time or more, while n·flip should not fall below ten or so: too
-        large a flip is liberal, too small a one conservative (``validation/size.md``). Chains are
-        always drawn independently of each other, whatever ``signs`` says.
+        Probability that the sign changes from one row to the next. One half gives independent signs; smaller
+        values suit dependent data in their order of time, such as a Markov chain. Signs damp the covariance
+        at lag k by (1 − 2·flip)^k, so 1/flip should be ten times the correlation time or more, while n·flip
+        should not fall below ten or so: too large a flip is liberal, too small a one conservative
+        (``validation/size.md``). Chains are independent of each other, whatever ``signs`` says.
 
     References
     ----------
@@ -67,14 +65,12 @@ class WildBootstrap:
             )
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
-        """The statistic and all draws, in one pass over the Stein matrix."""
         form = problem.form
         return Calibration(*quadratic_forms(form, self._weights(form.n, rng), workers=workers))
 
     def calibrate_jointly(
         self, collection: Collection, *, workers: Workers, rng: np.random.Generator
     ) -> JointCalibration:
-        """The statistics and draws of several tests, with the same signs for all, in one pass."""
         forms = collection.forms
         sizes = sorted({form.n for form in forms})
         if len(sizes) > 1:

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The one path of every test: compose, audit, calibrate, report."""

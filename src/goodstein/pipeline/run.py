@@ -1,124 +1,150 @@
-"""From a problem to a result: audit, calibrate, report."""
+"""Calibrate and report: the last steps of every test, and the path from a problem to its result."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from goodstein.auditing.boundary import check_boundary, check_connected
-from goodstein.auditing.report import AuditReport, Check
-from goodstein.domains.base import Domain
+from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import CalibrationWarning, InputError, SteinIdentityError
-from goodstein.nulls import Null
-from goodstein.nulls.base import Calibration
-from goodstein.operators import Operator
+from goodstein.errors import InputError, warn
+from goodstein.nulls.base import Calibration, Null, as_null
+from goodstein.nulls.montecarlo import MonteCarlo
+from goodstein.nulls.wild import WildBootstrap
+from goodstein.pipeline.audit import overruled, quick_audit, require_valid
+from goodstein.pipeline.compose import Seeds
 from goodstein.problems.problem import Problem
-from goodstein.results.result import TestResult
+from goodstein.results.result import Member, TestResult
 
 Found = TypeVar("Found")
 
 DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning, ImportWarning)
 """Warnings that are no business of a result."""
 
-
-def draw_seeds(generator: np.random.Generator) -> tuple[int, int, int]:
-    """Seeds of the audit's probes, of the null distribution and of the operator, in this order.
-
-    Seeds, not spawned generators: not every bit generator can spawn.
-    """
-    probes, null, operator = (int(seed) for seed in generator.integers(0, 1 << 63, size=3))
-    return probes, null, operator
+REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
 
 
-def check_null(null: Any) -> None:
-    """Raise where `null` is no null method."""
-    if not hasattr(null, "calibrate") or isinstance(null, type):
+def choose_null(null: Any, problem: Problem, n_resamples: int = 999) -> Null:
+    """The user's null method, or the library's; one observation alone has to be simulated."""
+    replicated = problem.data.replicated
+    if null is None:
+        return WildBootstrap(n_resamples) if replicated else MonteCarlo(199)
+    chosen = as_null(null)
+    if not replicated and not chosen.simulates:
         raise InputError(
-            f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
-            f"ParametricBootstrap(fit), got {null!r}."
+            f"One graph is one observation, so its null distribution has to be simulated: `null` must be "
+            f"MonteCarlo() or ParametricBootstrap(fit), got {null!r}."
         )
+    return chosen
 
 
 def run_test(
     problem: Problem,
     *,
-    null: Null,
+    null: Any,
     workers: Workers,
-    seeds: tuple[int, int, int],
+    seeds: Seeds,
     audit: bool,
-    title: str = "Kernel Stein discrepancy test",
+    title: str | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> TestResult:
-    """Audit the problem, calibrate its statistic, and say what was found.
-
-    Functions that are called by users call this one directly, so that warnings point at the user.
-    """
+    """Audit the problem, calibrate its statistic, and say what was found."""
     check_workers(workers)
-    check_null(null)
-    probe_rng, null_rng = map(np.random.default_rng, seeds[:2])
-    simulated = getattr(null, "simulates", False)
-    report = quick_audit(problem, probe_rng, simulated=simulated)
-    notes: list[str] = []
-    if not report.valid:
-        if audit:
-            raise SteinIdentityError(refusal(report))
-        reasons = " ".join(report.messages("fail"))
-        notes.append(f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
+    chosen = choose_null(null, problem)
+    report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
+    if audit:
+        require_valid([report])
+    notes = [*overruled(report), *caveats(report, chosen.simulates)]
+    calibration, told = recorded(
+        lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1])),
+        [problem],
+        chosen,
+    )
+    operator = problem.fitted_operator
+    return report_test(
+        problem,
+        calibration,
+        report,
+        [*notes, *told],
+        null=chosen.given,
+        n=problem.form.n,
+        operator=operator.given,
+        kernel=problem.fitted_kernel.given,
+        v_statistic=problem.v_statistic(calibration.statistic),
+        title=title or operator.title,
+        details={**(details or {}), **operator.details(problem.form.n)},
+        statistic_name=operator.statistic_name,
+    )
+
+
+def report_test(
+    problem: Problem,
+    calibration: Calibration,
+    report: AuditReport,
+    notes: Sequence[str],
+    *,
+    null: Any,
+    n: int,
+    operator: Any,
+    kernel: Any,
+    title: str,
+    statistic_name: str,
+    v_statistic: float | None = None,
+    details: Mapping[str, Any] | None = None,
+    pvalue: float | None = None,
+    claim: str = "against the model",
+    members: tuple[Member, ...] = (),
+) -> TestResult:
+    """What was found, and how."""
+    return TestResult(
+        statistic=calibration.statistic,
+        v_statistic=v_statistic,
+        pvalue=calibration.pvalue if pvalue is None else pvalue,
+        null_distribution=calibration.draws,
+        n=n,
+        model=report.model,
+        domain=problem.domain,
+        operator=operator,
+        kernel=kernel,
+        null=null,
+        audit=report,
+        notes=tuple(notes),
+        data=problem.data.describe(),
+        title=title,
+        details=details or {},
+        statistic_name=statistic_name,
+        claim=claim,
+        members=members,
+    )
+
+
+def caveats(report: AuditReport, simulated: bool) -> list[str]:
+    """What the audit warns of; what concerns the null distribution is also given as a warning."""
+    notes = []
     for check in report.checks:
         if check.status != "warn" or (check.asymptotic and simulated):
             continue
         notes.append(check.message)
         if check.asymptotic:
-            warnings.warn(check.message, CalibrationWarning, stacklevel=3)
-    calibration, told = calibrated(problem, null, workers, null_rng, stacklevel=4)
-    notes += told
-    return TestResult(
-        statistic=calibration.statistic,
-        v_statistic=_v_statistic(problem, calibration.statistic),
-        pvalue=calibration.pvalue,
-        null_distribution=calibration.draws,
-        n=problem.form.n,
-        model=problem.model.name,
-        domain=problem.domain,
-        operator=problem.fitted_operator,
-        kernel=problem.fitted_kernel,
-        null=null,
-        audit=report,
-        notes=tuple(notes),
-        data=describe_data(problem.data),
-        title=title,
-        details=details or {},
-    )
-
-
-def calibrated(
-    problem: Problem, null: Null, workers: Workers, rng: np.random.Generator, *, stacklevel: int
-) -> tuple[Calibration, list[str]]:
-    """The null distribution, and all warnings on the way to it; see :func:`recorded`."""
-    return recorded(
-        problem,
-        null,
-        lambda: null.calibrate(problem, workers=workers, rng=rng),
-        stacklevel=stacklevel + 1,
-    )
+            warn(check.message)
+    return notes
 
 
 def recorded(
-    problem: Problem, null: Null, calibrate: Callable[[], Found], *, stacklevel: int
+    calibrate: Callable[[], Found], problems: Sequence[Problem], null: Null | None, remedy: str = REFIT
 ) -> tuple[Found, list[str]]:
-    """What a calibration returns, and all warnings on the way to it, which belong to the result as notes.
-
-    Each is also given once, `stacklevel` frames up: 3 where the function that the user calls calls this
-    one.
-    """
+    """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _warn_if_fitted(problem, null)
+        for problem in [] if null is not None and null.refits else problems:
+            if problem.model.was_fitted_to(problem.observations):
+                warn(
+                    f"{problem.model.name} was fitted to these very data, so the p-value is conservative: "
+                    f"the model fits too well by design. {remedy}"
+                )
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:
@@ -126,67 +152,7 @@ def recorded(
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     told = [w for w in caught if not issubclass(w.category, DEVELOPERS)]
     notes = []
-    for message in dict.fromkeys((str(w.message), w.category) for w in told):
-        warnings.warn(*message, stacklevel=stacklevel)
-        notes.append(message[0])
+    for message, category in dict.fromkeys((str(w.message), w.category) for w in told):
+        warn(message, category)
+        notes.append(message)
     return found, notes
-
-
-def _warn_if_fitted(problem: Problem, null: Null) -> None:
-    """Warn where the model knows that it was fitted to these data, and the null method does not refit."""
-    fitted = getattr(problem.model, "was_fitted_to", None)
-    if fitted is None or getattr(null, "refits", False) or not fitted(problem.data):
-        return
-    warnings.warn(
-        f"{problem.model.name} was fitted to these very data, so the p-value is conservative: the model fits "
-        "too well by design. Use null=ParametricBootstrap(fit), with the function that fitted it.",
-        CalibrationWarning,
-        stacklevel=2,
-    )
-
-
-def _v_statistic(problem: Problem, statistic: float) -> float:
-    """V = Σ_ij H_ij / n², from U, which leaves out the diagonal."""
-    n = problem.form.n
-    return (statistic * n * (n - 1) + float(problem.form.diagonal().sum())) / n**2
-
-
-def describe_data(data: Any) -> str | None:
-    """What the data say of themselves, if they are more than an array."""
-    own = getattr(data, "describe", None)
-    return None if own is None or isinstance(data, np.ndarray) else str(own())
-
-
-def conditions(
-    model: Any, domain: Domain, operator: Operator, data: Any, rng: np.random.Generator
-) -> list[Check]:
-    """What Stein's identity needs: the operator's own checks, or those of boundary and connectedness."""
-    own = getattr(operator, "conditions", None)
-    if own is not None:
-        return list(own(model, domain, data, rng))
-    return [check_connected(domain), check_boundary(model, domain, operator, data, rng)]
-
-
-def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool = False) -> AuditReport:
-    """The checks that cost next to nothing, before every test.
-
-    What fails for large-sample approximations only is no failure of a null distribution that is simulated.
-    """
-    checks = conditions(problem.model, problem.domain, problem.operator, problem.data, rng)
-    if simulated:
-        checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
-    return AuditReport(problem.model.name, repr(problem.domain), short(problem.operator), tuple(checks))
-
-
-def refusal(report: AuditReport) -> str:
-    """Why a test is refused, in words."""
-    reasons = " ".join(report.messages("fail"))
-    return (
-        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons} "
-        "(audit=False runs the test all the same.)"
-    )
-
-
-def short(operator: Operator) -> str:
-    """An operator without what was left out."""
-    return repr(operator).replace("auxiliary=None", "")

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What is asked: data, model, domain, operator and kernel put together, one question or several."""

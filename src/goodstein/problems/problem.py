@@ -1,51 +1,62 @@
-"""A test before its null distribution: data, model, domain, operator and kernel, put together."""
+"""A test before its null distribution, and several tests of the same data, which share whatever they can."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from goodstein.adapters.model import as_model
+from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import quadratic_forms
-from goodstein.errors import DomainError, InputError, ScoreError, describe_rows
-from goodstein.kernels.base import Kernel
-from goodstein.operators.base import Operator, fitted_operator
+from goodstein.errors import BandwidthError, InputError
+from goodstein.kernels import Kernel, Median, RadialKernel
+from goodstein.operators.base import Operator
 from goodstein.stein.features import Features
-from goodstein.stein.forms import BlockForm
+from goodstein.stein.forms import BlockForm, finite_diagonal
+from goodstein.stein.shared import joint_statistics
+from goodstein.types import Array
+
+
+def as_given(model: Any) -> Any:
+    """A model that needs no wrapping."""
+    return model
 
 
 @dataclass(frozen=True)
 class Problem:
     """Everything that determines the statistic.
 
-    Operator and kernel are as the user gave them; what they take from the data (bandwidths,
-    scales) is fixed when it is first needed, and fixed anew for other data, so that a simulated
-    null distribution goes through exactly the steps of the observed statistic.
-
-    The data need not be an array. A model of other data says how to draw observations like them,
-    ``sample_like(data, rng)``, and how to wrap what a fit returns, ``adopt(model)``.
+    Operator and kernel are as the user gave them; what they take from the data (bandwidths, scales) is fixed
+    when it is first needed, and fixed anew for other data, so that a simulated null distribution goes through
+    exactly the steps of the observed statistic. `adopt` brings in a model in any form, such as a fit returns.
     """
 
-    data: Any
+    data: Data
     model: Any
     domain: Domain
     operator: Operator
     kernel: Kernel
+    adopt: Callable[[Any], Any] = field(default=as_given, repr=False, compare=False)
+
+    @property
+    def observations(self) -> Any:
+        """The data as operators and fits see them."""
+        return self.data.observations
 
     @cached_property
     def fitted_operator(self) -> Operator:
         """The operator with everything that it takes from the data fixed."""
-        return fitted_operator(self.operator, self.data, self.domain)
+        return self.operator.fitted(self.observations, self.domain)
 
     @cached_property
     def features(self) -> Features:
         """The operator at the observations; the only place where the score is evaluated."""
-        return self.fitted_operator.features(self.model, self.domain, self.data)
+        return self.fitted_operator.features(self.model, self.domain, self.observations)
 
     @cached_property
     def fitted_kernel(self) -> Kernel:
@@ -56,15 +67,9 @@ class Problem:
     def form(self) -> BlockForm:
         """The Stein form of the observations."""
         form = self.features.form(self.fitted_kernel)
-        with np.errstate(over="ignore", invalid="ignore"):
-            diagonal = form.diagonal()
-        broken = ~np.isfinite(diagonal)
-        if broken.any():
-            raise ScoreError(
-                f"h(x, x) is not finite at {describe_rows(broken)}, because the score or the operator's "
-                "weight is too large to be squared. Check the score, or rescale the data and the model."
-            )
-        if not diagonal.any():
+        if self.operator.diagonal_counts:
+            return form
+        if not finite_diagonal(form).any():
             raise InputError(
                 f"{self.fitted_operator!r} is zero at all {form.n} observations, so the test sees nothing. "
                 "Check the auxiliary function, and that the data do not all lie on the boundary."
@@ -72,35 +77,122 @@ class Problem:
         return form
 
     def statistic(self, workers: Workers = 1) -> float:
-        """The U-statistic of KSD²."""
+        """The U-statistic of KSD², or the mean over all pairs where the operator says so."""
+        if self.operator.diagonal_counts:
+            return self.form.mean()
         return quadratic_forms(self.form, None, workers=workers)[0]
 
-    def with_data(self, data: Any) -> Problem:
+    def v_statistic(self, statistic: float) -> float:
+        """V = Σ_ij H_ij / n², from U, which leaves out the diagonal."""
+        if self.operator.diagonal_counts:
+            return statistic
+        n = self.form.n
+        return (statistic * n * (n - 1) + float(self.form.diagonal().sum())) / n**2
+
+    def with_data(self, data: Data) -> Problem:
         """The same question of other data."""
         return replace(self, data=data)
 
+    def with_kernel(self, kernel: Kernel) -> Problem:
+        """The same question with another kernel; the features, which may hold many draws, are kept."""
+        moved = replace(self, kernel=kernel)
+        moved.__dict__.update(fitted_operator=self.fitted_operator, features=self.features)
+        return moved
+
     def with_model(self, model: Any) -> Problem:
         """The same question of another model, in any form that the user may bring."""
-        return replace(self, model=getattr(self.model, "adopt", as_model)(model).on(self.domain))
+        return replace(self, model=self.adopt(model).on(self.domain))
 
-    def simulate(self, rng: np.random.Generator) -> Any:
+    def simulate(self, rng: np.random.Generator) -> Data:
         """Draw from the model as many observations as there are, of the same kind."""
-        own = getattr(self.model, "sample_like", None)
-        if own is not None:
-            return own(self.data, rng)
-        return draw(self.model, self.domain, len(self.data), rng)
+        return self.data.drawn(self.model, self.domain, rng)
 
 
-def draw(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Any:
-    """Observations from the model, all of them in the domain."""
-    sample = model.sample(n, rng)
-    if not isinstance(sample, np.ndarray):
-        return sample  # other data than points validate themselves
-    try:
-        domain.validate(sample)
-    except DomainError as error:
-        raise DomainError(
-            f"The sampler of {model.name} leaves the domain: {str(error).removeprefix('`data`: ')} "
-            "For a model that is restricted to the domain use families.Truncated(model, domain)."
-        ) from None
-    return sample
+@dataclass(frozen=True)
+class Collection:
+    """Problems that differ in operator and kernel only.
+
+    `groups` has for every operator a problem with it, whose own kernel does not count, and the kernels to
+    use; `fallback` kernels for data that have no scale of their own, in the order of the problems.
+    """
+
+    groups: tuple[tuple[Problem, tuple[Kernel, ...]], ...]
+    fallback: tuple[Kernel, ...] | None = None
+
+    @classmethod
+    def of(cls, problem: Problem) -> Collection:
+        """One problem, which keeps what it has computed."""
+        alone = cls(((problem, (problem.kernel,)),))
+        alone.__dict__["problems"] = [problem]
+        return alone
+
+    @property
+    def data(self) -> Data:
+        """The data of all problems."""
+        return self.groups[0][0].data
+
+    @property
+    def model(self) -> Any:
+        """The model of all problems."""
+        return self.groups[0][0].model
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """All members; those with the same operator share its features."""
+        members: list[Problem] = []
+        for problem, kernels in self.groups:
+            fitted = self._fitted(problem, kernels, len(members))
+            members += [problem.with_kernel(kernel) for kernel in fitted]
+        return members
+
+    def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
+        """Kernels with their bandwidths fixed; multiples of the median distance need it only once."""
+        points = problem.features.points
+        median: float | None = None
+        fitted: list[Kernel] = []
+        try:
+            for kernel in kernels:
+                if isinstance(kernel, RadialKernel) and kernel.median_multiple is not None:
+                    median = Median()(points) if median is None else median
+                    fitted.append(replace(kernel, bandwidth=median * kernel.median_multiple))
+                else:
+                    fitted.append(kernel.fitted(points))
+        except BandwidthError:
+            if self.fallback is None:
+                raise
+            return list(self.fallback[place : place + len(kernels)])
+        return fitted
+
+    @property
+    def forms(self) -> list[BlockForm]:
+        """The Stein forms of all members."""
+        return [problem.form for problem in self.problems]
+
+    def statistics(self, workers: Workers = 1) -> Array:
+        """The U-statistics of all members."""
+        forms = self.forms
+        alike = len({form.n for form in forms}) == 1
+        if not alike or any(problem.operator.diagonal_counts for problem in self.problems):
+            return np.array([problem.statistic(workers) for problem in self.problems])
+        return joint_statistics(forms, None, workers=workers)[0]
+
+    def with_data(self, data: Data) -> Collection:
+        """The same questions of other data, such as simulated ones.
+
+        A sample of equal points, such as durations that all end with the study, has no scale of its own and
+        takes the bandwidths of these data.
+        """
+        fallback = self.fallback or tuple(problem.fitted_kernel for problem in self.problems)
+        return Collection(tuple((p.with_data(data), kernels) for p, kernels in self.groups), fallback)
+
+    def with_model(self, model: Any) -> Collection:
+        """The same questions of another model."""
+        return replace(self, groups=tuple((p.with_model(model), kernels) for p, kernels in self.groups))
+
+    def simulate(self, rng: np.random.Generator) -> Data:
+        """Draw from the model as many observations as there are, of the same kind.
+
+        From the model as it was given: some operators put one that was fitted in its place.
+        """
+        given = [problem for problem, _ in self.groups if not problem.operator.changes_model]
+        return (given or [self.groups[0][0]])[0].simulate(rng)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What tests return."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein.kernels.base import Kernel
+from goodstein.kernels.base import as_kernel
+from goodstein.plot.pictures import null_distribution
+from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
 from goodstein.types import Array
 
 if TYPE_CHECKING:
@@ -19,19 +20,72 @@ if TYPE_CHECKING:
     from goodstein.auditing import AuditReport
 
 
-LONGEST_DETAIL = 80
-"""Characters of a list in the summary."""
+HEAD = ("operator", "kernel", "weight", "KSD²", "p", "adjusted p")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One test of a collection, with everything fixed that was taken from the data.
+
+    Attributes
+    ----------
+    weight
+        Its share; all shares add up to one.
+    statistic, pvalue
+        U-statistic of KSD², and the p-value that this test would have had alone.
+    adjusted_pvalue
+        Probability that any member shows as much evidence as this one.
+    evidence
+        −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
+        average; the largest of them is the statistic of the test.
+    """
+
+    operator: Any
+    kernel: Any
+    weight: float
+    statistic: float
+    pvalue: float
+    adjusted_pvalue: float
+    evidence: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: storable(value) for name, value in self.__dict__.items()}
+
+    def line(self) -> Line:
+        """A line of the table of members."""
+        numbers = (f"{number:.4g}" for number in (self.statistic, self.pvalue, self.adjusted_pvalue))
+        return (_column(self.operator), _column(self.kernel), f"{self.weight:.3g}", *numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers and strings."""
+        return {name: plain(value) for name, value in self.__dict__.items() if name != "evidence"}
+
+
+def table(members: Sequence[Member]) -> Table:
+    """All members, one on each line."""
+    return Table(HEAD, [member.line() for member in members])
+
+
+DEFAULTS = ("bandwidth=", ", exponent=-0.5", "power=1.0", "transform=")
+"""What a reader of a narrow table can do without; a record keeps it."""
+
+
+def _column(part: Any) -> str:
+    """An operator or a kernel in few words."""
+    text = readable(part)
+    for default in DEFAULTS:
+        text = text.replace(default, "")
+    return text
 
 
 @dataclass(frozen=True, eq=False)
-class TestResult:
+class TestResult(Report):
     """The outcome of a goodness-of-fit test and how it was obtained.
 
     Attributes
     ----------
     statistic
-        U-statistic of the squared kernel Stein discrepancy; near zero, possibly below, if the
-        model fits.
+        U-statistic of the squared kernel Stein discrepancy; near zero, possibly below, if the model fits.
     pvalue
         Probability of a statistic at least this large if the model were true; never zero. NaN (in JSON
         null) where a test is undefined, as is a statistic that does not exist.
@@ -54,9 +108,16 @@ class TestResult:
         Which test it is.
     details
         What else this test has to report, by name.
+    statistic_name
+        What the statistic is.
+    claim
+        What a small p-value is evidence of.
+    members
+        The tests of a collection, with their p-values alone and adjusted for all others, in the order in
+        which they were given. ``statistic`` is then the largest evidence of a member, −log of its p-value
+        with its weight, ``pvalue`` belongs to all of them together, and ``operator`` and ``kernel`` are those
+        of the member with the most evidence.
     """
-
-    _statistic_name = "KSD², U-statistic"  # no annotation: not a field
 
     __test__ = False  # not a test case, whatever pytest thinks of the name
 
@@ -75,6 +136,23 @@ class TestResult:
     data: str | None = None
     title: str = "Kernel Stein discrepancy test"
     details: Mapping[str, Any] = field(default_factory=dict)
+    statistic_name: str = "KSD², U-statistic"
+    claim: str = "against the model"
+    members: tuple[Member, ...] = ()
+
+    @property
+    def best(self) -> Member:
+        """The member with the most evidence against the model."""
+        return max(self.members, key=lambda member: member.evidence)
+
+    @property
+    def undefined(self) -> bool:
+        """Whether there is no p-value, because two models are too alike to be compared."""
+        return math.isnan(self.pvalue)
+
+    def table(self) -> str:
+        """All members, one on each line."""
+        return "\n".join(line[2:] for line in table(self.members).text())
 
     def _rows(self) -> list[tuple[str, str]]:
         parts = {"operator": self.operator, "kernel": self.kernel, "null": self.null}
@@ -83,7 +161,7 @@ class TestResult:
             ("data", self.data or f"{self.n} observations on {self.domain!r}"),
             *((name, short(part)) for name, part in parts.items() if part is not None),
             *((name, brief(value)) for name, value in self.details.items()),
-            ("statistic", f"{self.statistic:.6g}   ({self._statistic_name})"),
+            ("statistic", f"{self.statistic:.6g}   ({self.statistic_name})"),
             ("p-value", f"{self.pvalue:.4g}"),
         ]
 
@@ -92,46 +170,45 @@ class TestResult:
         draws.setflags(write=False)
         object.__setattr__(self, "null_distribution", draws)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: storable(value) for name, value in self.__dict__.items()}
+
     def _verdict(self) -> str:
         if not self.audit.valid:
             return "The p-value is not valid: the audit refused this test and was overruled."
-        if self.pvalue <= 0.01:
-            evidence = "strong evidence against the model"
-        elif self.pvalue <= 0.05:
-            evidence = "evidence against the model"
-        else:
-            evidence = "no evidence against the model"
-        return f"{evidence[0].upper()}{evidence[1:]}."
+        if self.undefined:
+            return "Undefined: the two models are too alike on these data to be compared."
+        evidence = "Strong evidence" if self.pvalue <= 0.01 else "Evidence"
+        if self.pvalue > 0.05:
+            evidence = "No evidence"
+        return f"{evidence} {self.claim}."
 
     def summary(self) -> str:
         """The result as a short text."""
-        lines = [self.title, ""]
+        text = [self.title, ""]
         rows = self._rows()
         width = max(10, *(len(name) for name, _ in rows))
-        lines += [f"  {name:<{width}} {value}" for name, value in rows]
-        lines += ["", f"  {self._verdict()}"]
-        lines += [f"  Note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        text += [f"  {name:<{width}} {value}" for name, value in rows]
+        text += ["", f"  {self._verdict()}"]
+        text += [f"  Note: {note}" for note in self.notes]
+        if self.members:
+            text += ["", *(f"  {line}" for line in self.table().split("\n"))]
+        return "\n".join(text)
 
     def __str__(self) -> str:
         return self.summary()
 
-    def _repr_html_(self) -> str:
-        import html
+    def _title(self) -> str:
+        return self.title
 
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self._rows()
-        )
-        notes = "".join(f"<p><em>Note:</em> {html.escape(note)}</p>" for note in self.notes)
-        return (
-            f"<div><strong>{html.escape(self.title)}</strong><table>{rows}</table>"
-            f"<p>{html.escape(self._verdict())}</p>{notes}</div>"
-        )
+    def _tables(self) -> list[Table]:
+        tables = [Table((), self._rows())]
+        return [*tables, table(self.members)] if self.members else tables
+
+    def _notes(self) -> list[str]:
+        return [self._verdict(), *(f"Note: {note}" for note in self.notes)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers, strings and lists."""
         return {
             "test": self.title,
             "statistic": plain(float(self.statistic)),
@@ -141,63 +218,16 @@ class TestResult:
             "domain": None if self.domain is None else repr(self.domain),
             "operator": repr(self.operator),
             "kernel": repr(self.kernel),
-            "bandwidth": _bandwidth(self.kernel),
+            "bandwidth": None if isinstance(self.kernel, Words) else as_kernel(self.kernel).bandwidths,
             "null": repr(self.null),
             "valid": bool(self.audit.valid),
             "notes": list(self.notes),
             "v_statistic": None if self.v_statistic is None else plain(float(self.v_statistic)),
             "details": {name: plain(value) for name, value in self.details.items()},
             "null_distribution": plain(np.asarray(self.null_distribution)),
+            **({"members": [member.to_dict() for member in self.members]} if self.members else {}),
         }
-
-    def to_json(self, **options: Any) -> str:
-        """:meth:`to_dict` as JSON; options go to :func:`json.dumps`."""
-        import json
-
-        return json.dumps(self.to_dict(), **options)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The null distribution with the statistic marked; needs ``pip install "goodstein[plot]"``."""
-        from goodstein.plot import null_distribution
-
         return null_distribution(self, ax=ax)
-
-
-def plain(value: Any) -> Any:
-    """A number, a string or lists of them; None for NaN, which JSON does not have."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return value if isinstance(value, (int, float, str, type(None))) else repr(value)
-
-
-def brief(value: object) -> str:
-    """A detail on one line; of a long list its beginning."""
-    text = " ".join(short(value).split())
-    if len(text) <= LONGEST_DETAIL or not isinstance(value, list | tuple | np.ndarray):
-        return text
-    items = [short(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
-    shown = items[0]
-    for item in items[1:]:
-        if len(shown) + len(item) > LONGEST_DETAIL - 20:
-            break
-        shown += f", {item}"
-    return f"[{shown[:LONGEST_DETAIL]}, …] ({len(items)} in all)"
-
-
-def short(thing: object) -> str:
-    """A repr with its numbers to six digits, which is what a person reads."""
-    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(thing))
-
-
-def _bandwidth(kernel: Kernel) -> float | list[Any] | None:
-    """The bandwidth of a kernel, a list of them for a sum, None where there is none."""
-    inner = getattr(kernel, "kernel", kernel)
-    terms = getattr(inner, "kernels", None)
-    if terms is not None:
-        return [_bandwidth(term) for term in terms]
-    width = getattr(inner, "bandwidth", None)
-    return float(width) if isinstance(width, (int, float)) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,27 +10,19 @@ import numpy as np
 from goodstein.auditing.report import AuditReport
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import CalibrationWarning, InputError, SteinIdentityError
+from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
-from goodstein.nulls import Null, WildBootstrap
+from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined
-from goodstein.operators import Operator
-from goodstein.operators.embedding import MeanEmbedding
-from goodstein.pipeline.compose import as_generator, choose_kernel, compose
-from goodstein.pipeline.run import (
-    check_null,
-    describe_data,
-    draw_seeds,
-    quick_audit,
-    recorded,
-    refusal,
-    short,
-)
-from goodstein.problems.collection import Collection
-from goodstein.problems.problem import Problem
-from goodstein.results.members import AggregatedResult, Member
-from goodstein.tests_of_fit.collections import default_collection, default_kernels, without_draws
+from goodstein.operators import MeanEmbedding, Operator
+from goodstein.pipeline.audit import quick_audit, refusal, short
+from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
+from goodstein.pipeline.run import caveats, choose_null, recorded, report_test
+from goodstein.problems.problem import Collection, Problem
+from goodstein.results.result import Member, TestResult
+from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
 from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import as_generator
 
 Group = tuple[Problem, tuple[Kernel, ...]]
 """A problem with an operator, and the kernels to use with it."""
@@ -45,18 +36,17 @@ def aggregated_test(
     kernels: Sequence[Kernel] | None = None,
     operators: Sequence[Operator] | None = None,
     weights: Sequence[float] | None = None,
-    null: Null = WildBootstrap(1999),  # noqa: B008 - frozen, used as a value
+    null: Null | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
-) -> AggregatedResult:
+) -> TestResult:
     """Test whether a model fits data, by many kernel Stein discrepancies at once.
 
-    Which bandwidth, kernel and operator find a difference depends on the difference, which is not known;
-    and to try several and report the best is not a test. This one takes a whole collection. Its statistic
-    is the smallest (weighted) p-value of a member, calibrated by draws of all members jointly, so its own
-    p-value is valid whatever the collection: a second copy of a member changes nothing, and members that
-    resemble each other cost little.
+    Which bandwidth, kernel and operator find a difference depends on the difference, which is not known.
+    This test takes a whole collection. Its statistic is the smallest (weighted) p-value of a member,
+    calibrated by draws of all members jointly, so its own p-value is valid whatever the collection: a second
+    copy of a member changes nothing, and members that resemble each other cost little.
 
     Parameters
     ----------
@@ -73,9 +63,9 @@ def aggregated_test(
         with all kernels, …): a member with twice the weight may have twice the p-value. None takes equal
         ones, or those of the library's collection.
     null
-        How the joint null distribution is drawn: :class:`WildBootstrap`, with the same signs for all
-        members; :class:`MonteCarlo`, which simulates the model and is exact at every sample size;
-        :class:`ParametricBootstrap` for a model that was fitted to the same data.
+        How the joint null distribution is drawn: :class:`WildBootstrap`, with the same signs for all members
+        (``WildBootstrap(1999)`` if nothing is said); :class:`MonteCarlo`, which simulates the model and is
+        exact at every sample size; :class:`ParametricBootstrap` for a model that was fitted to the same data.
     workers, rng
         As in :func:`ksd_test`.
     audit
@@ -84,8 +74,9 @@ def aggregated_test(
 
     Returns
     -------
-    AggregatedResult
-        A :class:`TestResult` with all members and their p-values, alone and adjusted for the others.
+    TestResult
+        With all ``members`` and their p-values, alone and adjusted for the others; see
+        :meth:`TestResult.table`.
 
     References
     ----------
@@ -106,40 +97,27 @@ def aggregated_test(
     True
     """
     check_workers(workers)
-    check_null(null)
-    if not hasattr(null, "calibrate_jointly"):
-        raise InputError(
-            f"`null`: {null!r} cannot draw the statistics of several tests jointly. Use WildBootstrap(), "
-            "MonteCarlo() or ParametricBootstrap(fit)."
-        )
     seeds = draw_seeds(as_generator(rng))
-    groups, defaults = _groups(data, model, domain, operators, kernels, seeds[2])
-    simulated = getattr(null, "simulates", False)
-    probe_rng = np.random.default_rng(seeds[0])
-    kept, report, notes = _audited(groups, probe_rng, audit, operators is None, simulated)
+    groups, defaults = _groups(data, model, domain, operators, kernels, seeds)
+    chosen = choose_null(null, groups[0][0], n_resamples=1999)
+    kept, report, notes = _audited(groups, seeds, audit, operators is None, chosen.simulates)
     if operators is None and kernels is None:
         missing = without_draws(groups[0][0], [problem.operator for problem, _ in groups])
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    for check in report.checks:
-        if check.status == "warn" and not (check.asymptotic and simulated):
-            notes.append(check.message)
-            if check.asymptotic:
-                warnings.warn(check.message, CalibrationWarning, stacklevel=2)
+    notes += caveats(report, chosen.simulates)
     collection = Collection(tuple(groups))
-    null_rng = np.random.default_rng(seeds[1])
     joint, told = recorded(
-        groups[0][0],
-        null,
-        lambda: null.calibrate_jointly(collection, workers=workers, rng=null_rng),
-        stacklevel=3,
+        lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1])),
+        [groups[0][0]],
+        chosen,
     )
     calibration, adjusted, observed = combined(joint, shares)
     members = tuple(
         Member(
-            problem.fitted_operator,
-            problem.fitted_kernel,
+            problem.fitted_operator.given,
+            problem.fitted_kernel.given,
             float(shares[k]),
             float(joint.statistics[k]),
             joint[k].pvalue,
@@ -149,21 +127,17 @@ def aggregated_test(
         for k, problem in enumerate(collection.problems)
     )
     best = max(members, key=lambda member: member.evidence)
-    problem = groups[0][0]
-    return AggregatedResult(
-        statistic=calibration.statistic,
-        pvalue=calibration.pvalue,
-        null_distribution=calibration.draws,
+    return report_test(
+        groups[0][0],
+        calibration,
+        report,
+        [*notes, *told],
+        null=chosen.given,
         n=collection.problems[0].form.n,
-        model=problem.model.name,
-        domain=problem.domain,
         operator=best.operator,
         kernel=best.kernel,
-        null=null,
-        audit=report,
-        notes=(*notes, *told),
-        data=describe_data(problem.data),
         title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
+        statistic_name="largest weighted −log p of a member",
         members=members,
     )
 
@@ -174,21 +148,21 @@ def _groups(
     domain: Domain | None,
     operators: Sequence[Operator] | None,
     kernels: Sequence[Kernel] | None,
-    seed: int,
+    seeds: Seeds,
 ) -> tuple[list[Group], list[tuple[float, ...]]]:
     """Problems and kernels, everything validated, and the weights that members have by default."""
     if operators is None:
-        own = compose(data, model, domain, None, None, seed)
+        own = compose(data, model, domain, None, None, seeds)
         if kernels is not None:
             chosen = _as_kernels(kernels, own.operator)
             return [(own, chosen)], [(1.0,) * len(chosen)]
         entries = default_collection(own)
-        problems = [compose(data, model, domain, entry.operator, None, seed) for entry in entries]
+        problems = [compose(data, model, domain, entry.operator, None, seeds) for entry in entries]
         groups = [(p, tuple(entry.kernels)) for p, entry in zip(problems, entries, strict=True)]
         return groups, [entry.weights for entry in entries]
-    named = _as_list(operators, "operators", "Langevin()")
-    kernels = None if kernels is None else _as_list(kernels, "kernels", "Gaussian()")
-    problems = [compose(data, model, domain, operator, None, seed) for operator in named]
+    named = as_list(operators, "operators", "Langevin()")
+    kernels = None if kernels is None else as_list(kernels, "kernels", "Gaussian()")
+    problems = [compose(data, model, domain, operator, None, seeds) for operator in named]
     groups = [(problem, _as_kernels(kernels, problem.operator)) for problem in problems]
     return groups, [(1.0,) * len(chosen) for _, chosen in groups]
 
@@ -196,10 +170,10 @@ def _groups(
 def _as_kernels(kernels: Sequence[Kernel] | None, operator: Operator) -> tuple[Kernel, ...]:
     if kernels is None:
         return tuple(default_kernels(operator))
-    return tuple(choose_kernel(kernel, operator) for kernel in _as_list(kernels, "kernels", "Gaussian()"))
+    return tuple(choose_kernel(kernel, operator) for kernel in as_list(kernels, "kernels", "Gaussian()"))
 
 
-def _as_list(values: Any, name: str, example: str) -> list[Any]:
+def as_list(values: Any, name: str, example: str) -> list[Any]:
     """A sequence of parts, which must not be empty; a lone part is a mistake that is easily made."""
     try:
         found = list(values)
@@ -214,9 +188,10 @@ def _as_list(values: Any, name: str, example: str) -> list[Any]:
 
 
 def _audited(
-    groups: list[Group], rng: np.random.Generator, audit: bool, ours: bool, simulated: bool
+    groups: list[Group], seeds: Seeds, audit: bool, ours: bool, simulated: bool
 ) -> tuple[list[int], AuditReport, list[str]]:
     """Which groups are tested, one report for all of them, and what there is to tell."""
+    rng = np.random.default_rng(seeds[0])
     reports = [quick_audit(problem, rng, simulated=simulated) for problem, _ in groups]
     notes: list[str] = []
     kept = [k for k, report in enumerate(reports) if report.valid]
@@ -228,7 +203,7 @@ def _audited(
         if ours and scored and audit:
             notes.append(f"Left out, because the audit refused it: {names}. {reasons}")
         elif audit:
-            raise SteinIdentityError(refusal(broken[0]))
+            raise refusal(broken[0])
         else:
             notes.append(f"The audit refused {names} and was overruled; the p-value is not valid. {reasons}")
             kept = list(range(len(groups)))

@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from goodstein.conditional.data import Pairs
-from goodstein.conditional.model import as_conditional
+from goodstein.adapters.conditional import as_conditional
+from goodstein.conditional.data import Paired
 from goodstein.conditional.operator import Conditional
 from goodstein.domains.base import Domain
-from goodstein.domains.euclidean import Euclidean
-from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import DomainError, InputError
+from goodstein.engine.executors import Workers
 from goodstein.kernels.base import Kernel
-from goodstein.nulls import Null, WildBootstrap
+from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
-from goodstein.pipeline.compose import as_generator, check_parts, choose_kernel, placed, seeded
-from goodstein.pipeline.run import check_null, draw_seeds, run_test
-from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
+from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.types import RNG, ArrayLike
 
 
@@ -31,7 +27,7 @@ def conditional_ksd_test(
     operator: Operator | None = None,
     kernel: Kernel | None = None,
     x_kernel: Any = None,
-    null: Null = WildBootstrap(),  # noqa: B008 - frozen, used as a value
+    null: Null | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -59,17 +55,12 @@ def conditional_ksd_test(
         The kernel in y; None takes that of the operator (on a lattice), or :class:`Gaussian` with half the
         median distance.
     x_kernel
-        The kernel in x; None takes :class:`Gaussian` with half the median distance. See
-        :class:`Conditional`.
+        The kernel in x; None takes :class:`Gaussian` with half the median distance. See :class:`Conditional`.
     null
         Null distribution. :class:`MonteCarlo` and :class:`ParametricBootstrap` draw y anew and keep x; the
         `fit` of the latter takes one object with attributes ``x`` and ``y``.
     workers, rng, audit
         As in :func:`ksd_test`.
-
-    Returns
-    -------
-    TestResult
 
     Examples
     --------
@@ -85,49 +76,15 @@ def conditional_ksd_test(
     >>> gs.conditional_ksd_test(x, y, parabola, rng=1).pvalue > 0.05
     True
     """
-    check_workers(workers)
-    check_null(null)
-    seeds = draw_seeds(as_generator(rng))
-    problem = compose_conditional(x, y, model, domain, operator, kernel, x_kernel, seeds[2])
-    return run_test(
-        problem,
+    outer = operator if isinstance(operator, Conditional) else Conditional(operator)
+    return ksd_test(
+        Paired(x, y),
+        as_conditional(model),
+        domain=domain,
+        operator=outer if x_kernel is None else replace(outer, x_kernel=x_kernel),
+        kernel=kernel,
         null=null,
         workers=workers,
-        seeds=seeds,
+        rng=rng,
         audit=audit,
-        title="Kernel conditional Stein discrepancy test",
     )
-
-
-def compose_conditional(
-    x: ArrayLike,
-    y: ArrayLike,
-    model: Any,
-    domain: Domain | None = None,
-    operator: Operator | None = None,
-    kernel: Kernel | None = None,
-    x_kernel: Any = None,
-    seed: int = 0,
-) -> Problem:
-    """Validated pairs and everything that was left out filled in."""
-    wrapped = as_conditional(model)
-    check_parts(domain, operator)
-    pairs = Pairs(x, y)
-    outcomes = pairs.outcomes
-    own = wrapped.domain
-    if domain is not None and own is not None and domain.dim != own.dim:
-        raise InputError(
-            f"`domain` {domain!r} has {domain.dim} dimensions, but {wrapped.name} has {own.dim}."
-        )
-    chosen = domain if domain is not None else own if own is not None else Euclidean(outcomes.shape[1])
-    for region in (own, chosen) if own is not None and own != chosen else (chosen,):
-        try:
-            region.validate(outcomes)
-        except DomainError as error:
-            raise DomainError(str(error).replace("`data`", "`y`")) from None
-    outer = operator if isinstance(operator, Conditional) else Conditional(operator)
-    if x_kernel is not None:
-        outer = replace(outer, x_kernel=x_kernel)
-    inner = seeded(placed(outer.inner, wrapped, chosen), seed)
-    outer = replace(outer, inner=inner)
-    return Problem(pairs, wrapped.on(chosen), chosen, outer, choose_kernel(kernel, outer))

@@ -1,20 +1,19 @@
-"""The functions that users call: validate, compose, return."""
+"""The test with one operator and one kernel."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from goodstein.auditing.report import AuditReport
 from goodstein.domains.base import Domain
-from goodstein.engine.executors import Workers, check_workers
+from goodstein.engine.executors import Workers
 from goodstein.kernels.base import Kernel
-from goodstein.nulls import Null, WildBootstrap
-from goodstein.operators import Operator
-from goodstein.pipeline.compose import as_generator, compose, compose_model
-from goodstein.pipeline.run import check_null, conditions, draw_seeds, run_test, short
-from goodstein.problems.problem import draw
+from goodstein.nulls.base import Null
+from goodstein.operators.base import Operator
+from goodstein.pipeline.compose import compose, draw_seeds
+from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
 from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import as_generator
 
 
 def ksd_test(
@@ -24,7 +23,7 @@ def ksd_test(
     domain: Domain | None = None,
     operator: Operator | None = None,
     kernel: Kernel | None = None,
-    null: Null = WildBootstrap(),  # noqa: B008 - frozen, used as a value
+    null: Null | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -38,10 +37,13 @@ def ksd_test(
     ----------
     data
         Observations, (n, d) or a data frame; (n,) for one dimension. Right-censored durations are
-        :class:`Censored`, a ``scipy.stats.CensoredData`` or a structured array (event, time).
+        :class:`Censored`, a ``scipy.stats.CensoredData`` or a structured array (event, time); covariates and
+        outcomes are :class:`Paired`; a list of point patterns, a graph, or a kind of your own
+        (:class:`Data`) are taken where the model is one of them.
     model
         A score function, or anything that :func:`as_model` takes; for durations a distribution on
-        the half-line, a fitted lifelines model or a :class:`SurvivalModel`.
+        the half-line, a fitted lifelines model or a :class:`SurvivalModel`; for pairs a
+        :class:`ConditionalModel`; a point process; a model of graphs.
     domain
         Where the model is a density; None takes the model's own, or R^d. A smaller domain than
         the model's own means the model truncated to it.
@@ -54,7 +56,8 @@ def ksd_test(
         None takes :class:`IMQ` with the median bandwidth, or what the operator prefers.
     null
         Null distribution: :class:`WildBootstrap`, :class:`Spectral`, :class:`MonteCarlo`, or, for
-        a model fitted to the same data, :class:`ParametricBootstrap`.
+        a model fitted to the same data, :class:`ParametricBootstrap`. None takes ``WildBootstrap()``, and
+        ``MonteCarlo(199)`` for one graph, which has to be simulated.
     workers
         Threads, -1 for all cores, or a :class:`concurrent.futures.Executor`; the result is the
         same for all of them.
@@ -64,22 +67,15 @@ def ksd_test(
         Whether to raise :class:`SteinIdentityError` when the test cannot keep its level. If
         False the test runs all the same and the result says what is wrong.
 
-    Returns
-    -------
-    TestResult
-
     Examples
     --------
     >>> import goodstein as gs
     >>> model = gs.families.Dirichlet([0.5, 0.5, 0.5])
-    >>> result = gs.ksd_test(model.sample(200, rng=1), model, rng=1)
-    >>> result.pvalue > 0.05
+    >>> gs.ksd_test(model.sample(200, rng=1), model, rng=1).pvalue > 0.05
     True
     """
-    check_workers(workers)
-    check_null(null)
     seeds = draw_seeds(as_generator(rng))
-    problem = compose(data, model, domain, operator, kernel, seeds[2])
+    problem = compose(data, model, domain, operator, kernel, seeds)
     return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
 
@@ -104,68 +100,5 @@ def stein_matrix(
     >>> print(f"{h[0, 1]:.10f}")
     -0.3122440859
     """
-    seed = draw_seeds(as_generator(rng))[2]
-    return compose(data, model, domain, operator, kernel, seed).form.matrix()
-
-
-def audit(
-    model: Any,
-    *,
-    domain: Domain | None = None,
-    operator: Operator | None = None,
-    data: ArrayLike | None = None,
-    rng: RNG = None,
-) -> AuditReport:
-    """Say whether a test of this model, on this domain, with this operator, is valid.
-
-    Checks that Stein's identity and a finite variance are possible at every face of the boundary,
-    that the domain is connected, that the density is integrable far out, that score and log
-    density agree, and, if the model can be sampled, that E[T k(·, y)] = 0.
-
-    Parameters
-    ----------
-    model, domain, operator
-        As in :func:`ksd_test`.
-    data
-        Points at which to look at the model; without them draws from the model are used.
-    rng
-        Seed or generator.
-
-    Returns
-    -------
-    AuditReport
-        Print it to read it; ``.valid`` says whether any check failed.
-
-    Examples
-    --------
-    >>> import goodstein as gs
-    >>> model = gs.families.Dirichlet([0.5, 0.5, 0.5])
-    >>> gs.audit(model, rng=1).valid
-    True
-    >>> gs.audit(model, operator=gs.Standardised(gs.GeometricMean()), rng=1).valid
-    False
-    """
-    from goodstein.auditing.checks import check_identity, check_score, check_tails
-
-    generator = as_generator(rng)
-    points: Any = None
-    if data is not None:
-        problem = compose(data, model, domain, operator, None)
-        _ = problem.features  # an error here is about the user's own rows
-        wrapped, domain, operator, points = problem.model, problem.domain, problem.operator, problem.data
-    else:
-        wrapped, domain, operator = compose_model(model, domain, operator)
-        if wrapped.has_sample:
-            points = draw(wrapped, domain, 200, generator)
-    checks = conditions(wrapped, domain, operator, points, generator)
-    if not hasattr(operator, "conditions"):
-        checks += [
-            check_tails(wrapped, domain, operator, points, generator),
-            check_score(wrapped, domain, points),
-        ]
-    if all(check.status != "fail" for check in checks):
-        checks.append(check_identity(wrapped, domain, operator, generator))
-    return AuditReport(wrapped.name, repr(domain), short(operator), tuple(checks))
-
-
-__all__ = ["audit", "ksd_test", "stein_matrix"]
+    seeds = draw_seeds(as_generator(rng))
+    return compose(data, model, domain, operator, kernel, seeds).form.matrix()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
-from goodstein.kernels import RadialKernel, Sum, Whitened
-from goodstein.kernels.base import Kernel
-from goodstein.operators.finite_set import weighted
+from goodstein.kernels import Kernel, RadialKernel, Whitened
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
 
@@ -36,18 +33,11 @@ class Learnt:
     criterion: float | None
 
 
-class Criterion:
-    """U / √(σ² + γ), a proxy of the power, as a function of locations and bandwidth.
+class LocationCriterion:
+    """U / √(σ² + γ), a proxy of the power, as a function of locations and of θ, for a bandwidth ℓ·e^(θ/2).
 
     σ² = 4·(mean (τ·τ̄)² − ‖τ̄‖⁴) is the variance of √n·U under the alternative. γ is 0.01 times the
     squared median of ‖a‖²/C, so that nothing depends on the units of the data.
-
-    Parameters
-    ----------
-    features
-        The operator at the training data.
-    kernel
-        A fitted kernel; θ moves its squared bandwidth to ℓ²·e^θ.
     """
 
     def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
@@ -69,7 +59,7 @@ class Criterion:
             # k_θ(ρ) = φ(ρe^{−θ}), so every derivative in ρ brings a factor e^{−θ}.
             phi, first, second = kernel.profiles(scale * rho, order=2)
             first, second = first * scale, second * scale**2
-            moved = weighted(features, r)
+            moved = features.along(r)
             parts.append((r, rho, phi, first, second, moved))
         tau = shape * np.stack(
             [
@@ -109,28 +99,26 @@ class Criterion:
         weight = self.features.weight
         if weight is not None and weight.ndim == 3:
             return np.asarray(np.einsum("ilc,ic->il", weight, b))
-        return weighted(self.features, b)
+        return self.features.along(b)
 
 
 def learn(
-    features: SteinFeatures,
-    kernel: Kernel,
-    start: Array | None,
-    count: int,
-    generator: np.random.Generator,
+    features: SteinFeatures, kernel: Kernel, start: Array | None, count: int, generator: np.random.Generator
 ) -> Learnt:
     """Locations and bandwidth that maximise the criterion on these features, by L-BFGS-B."""
     from scipy.optimize import minimize
 
-    free = not _fixed(kernel)
-    if free:
-        rescaled(kernel, 1.0)  # raises for kernels whose bandwidth cannot be changed
+    free = not all(isinstance(term.bandwidths, float) for term in kernel.terms)
+    for term in kernel.terms:
+        if free and not isinstance(term, RadialKernel):
+            raise InputError(
+                f"{term!r} has no bandwidth that could be chosen. Use Gaussian(), IMQ() or "
+                "RationalQuadratic(), or optimise=False."
+            )
     fitted = kernel.fitted(features.points)
-    plain: Any = fitted
-    if isinstance(fitted, Whitened):
-        plain, features = fitted.kernel, features.mapped(fitted.linear_map)
-        start = None if start is None else start @ fitted.linear_map
-    criterion = Criterion(features, plain)
+    features, plain = features.seen_by(fitted)
+    start = None if start is None else fitted.coordinates(start)
+    criterion = LocationCriterion(features, plain)
     starts = (
         [start]
         if start is not None
@@ -165,9 +153,9 @@ def learn(
             options={"maxiter": STEPS},
         )
     locations, theta = centre + spread * found.x[:-1].reshape(first.shape), float(found.x[-1])
-    chosen: Kernel = rescaled(plain, math.exp(0.5 * theta)) if free else plain
+    chosen = fitted.scaled(math.exp(0.5 * theta)) if free else fitted
     if isinstance(fitted, Whitened):
-        locations, chosen = locations @ np.linalg.inv(fitted.linear_map), Whitened(chosen, fitted.metric)
+        locations = locations @ np.linalg.inv(fitted.linear_map)
     return Learnt(np.ascontiguousarray(locations), chosen, -float(found.fun))
 
 
@@ -178,38 +166,12 @@ def draw_locations(points: Array, count: int, generator: np.random.Generator) ->
     return np.asarray(mean + generator.standard_normal((count, n)) @ (points - mean) / math.sqrt(n))
 
 
-def distinct(locations: Array, kernel: Any) -> int:
+def distinct(locations: Array, kernel: Kernel) -> int:
     """How many locations the kernel tells apart: 1 − k(v, v′)/k(v, v) above 10⁻⁴, in whatever units."""
-    if isinstance(kernel, Whitened):
-        locations, kernel = locations @ kernel.linear_map, kernel.kernel
-    height = float(kernel.profiles(np.zeros(1), order=0)[0][0])
-    found: list[Array] = []
-    for location in locations:
-        rho = np.array([float(((location - other) ** 2).sum()) for other in found])
-        if not found or (1.0 - kernel.profiles(rho, order=0)[0] / height > APART).all():
-            found.append(location)
+    gram = kernel(locations, locations)
+    apart = 1.0 - gram / gram[0, 0] > APART
+    found: list[int] = []
+    for j in range(len(locations)):
+        if apart[j, found].all():
+            found.append(j)
     return len(found)
-
-
-def _fixed(kernel: Any) -> bool:
-    """Whether the user has given all bandwidths as numbers."""
-    inner = getattr(kernel, "kernel", kernel)
-    return all(
-        isinstance(getattr(term, "bandwidth", None), float) for term in getattr(inner, "kernels", (inner,))
-    )
-
-
-def rescaled(kernel: Any, factor: float) -> Any:
-    """The kernel with its bandwidth, or all of its bandwidths, multiplied by a factor."""
-    if isinstance(kernel, Whitened):
-        return replace(kernel, kernel=rescaled(kernel.kernel, factor))
-    if isinstance(kernel, Sum):
-        return Sum(tuple(rescaled(term, factor) for term in kernel.kernels))
-    if not isinstance(kernel, RadialKernel):
-        raise InputError(
-            f"{kernel!r} has no bandwidth that could be chosen. Use Gaussian(), IMQ() or "
-            "RationalQuadratic(), or optimise=False."
-        )
-    if not isinstance(kernel.bandwidth, float):
-        return kernel
-    return replace(kernel, bandwidth=factor * kernel.bandwidth)

@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, one_blas_thread, run
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels.base import Kernel
-from goodstein.nulls.base import Calibration, draw_seed
+from goodstein.nulls.base import Calibration
+from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
-from goodstein.pipeline.compose import as_generator
-from goodstein.problems.problem import Problem, draw
+from goodstein.pipeline.run import recorded, report_test
+from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
-from goodstein.stein.pairwise import Pairwise, Placed, kernel_points
-from goodstein.tests_of_fit.draws import assumptions, compose_sampled
+from goodstein.stein.pairwise import Pairwise
+from goodstein.tests_of_fit.draws import REFIT, assumptions, compose_sampled
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator, check_count, draw_seed
 
 LEAST_DRAWS, MOST_DRAWS = 100, 200
 """Draws by default: more make a finer basis, but the test slower."""
@@ -86,20 +88,13 @@ def m3d_test(
     -----
     With m draws y from the model, λ_k and u_k are eigenvalues and eigenvectors of the centred matrix
     k(y_i, y_j)/m, and φ_k(x) = (Σ_j k(x, y_j)u_jk − c_k)/(√m·λ_k). These draws also fix the bandwidth and
-    the ϱ, so that data and simulated samples are exchangeable given them. Two things are better learnt from
-    all samples together, the data among them, and so without loss of exactness: the constants c_k that
-    centre φ_k, for which m draws would bring as much noise as m more data; and, at each ϱ, mean and standard
-    deviation of the statistic, in place of 0 and √2·(Σ_k(λ_k/(λ_k + ϱ²))²)^½. The latter would hold for known
-    eigenfunctions; those of small eigenvalues vary more on new samples than on the draws.
-
-    Of the kernel, what the m functions φ_k do not span is left out. Divided by ϱ², as a resolvent formula for
-    K_ϱ has it, this remainder does not have mean zero under the model and makes the test one-sided: in 20
-    dimensions, n = m = 100, it found standard deviations of 1.05 in 43 % and of 0.95 in 0 % of samples.
+    the ϱ, so that data and simulated samples are exchangeable given them. The constants c_k that centre φ_k
+    and, at each ϱ, mean and standard deviation of the statistic are learnt from all samples together, the
+    data among them, and so without loss of exactness. What the functions φ_k do not span is left out: divided
+    by ϱ², as a resolvent formula for K_ϱ has it, that remainder makes the test one-sided.
 
     The grid of ϱ is ours: the one of the authors, and their threshold, which grows like √(log log n), could
-    not be confirmed, and with a simulated null distribution no threshold is needed.
-
-    Time is O(n·m²·n_resamples).
+    not be confirmed, and with a simulated null distribution none is needed. Time is O(n·m²·n_resamples).
 
     References
     ----------
@@ -128,29 +123,29 @@ def m3d_test(
     n = len(problem.data)
     m = min(max(n, LEAST_DRAWS), MOST_DRAWS) if n_draws is None else n_draws
     drawn = draw(problem.model, problem.domain, m, np.random.default_rng(seeds[0]))
-    fitted, basis = _decomposed(problem, kernel_points(problem.domain, drawn))
+    fitted, basis = _decomposed(problem, problem.domain.embedded(drawn))
     task = _Simulated(problem, basis, seeds[1], n)
     parts = cut(0, n_resamples, max(1, ENTRIES // (n * m)))
-    simulated = run(task, list(enumerate(parts)), workers, size=n * n_resamples)
+    simulated, told = recorded(
+        lambda: run(task, list(enumerate(parts)), workers, size=n * n_resamples), [problem], None, REFIT
+    )
     with one_blas_thread():
         # In the same precision as simulated samples, which rounding must not tell from the data.
-        own = basis.sums(kernel_points(problem.domain, problem.data), 1, PRECISION)
+        own = basis.sums(problem.domain.embedded(problem.observations), 1, PRECISION)
         first, second = (np.concatenate(sums) for sums in zip(own, *simulated, strict=True))
         scales = math.sqrt(basis.eigenvalues[0]) * np.exp2(-np.arange(n_scales, dtype=np.float64))
         values = standardised(moderated(basis, first, second, n, scales))
-    calibration = Calibration(float(values[0].max()), values[1:].max(axis=1))
-    return M3DResult(
-        statistic=calibration.statistic,
-        pvalue=calibration.pvalue,
-        null_distribution=calibration.draws,
+    return report_test(
+        problem,
+        Calibration(float(values[0].max()), values[1:].max(axis=1)),
+        assumptions(problem, "the moderated maximum mean discrepancy"),
+        told,
+        null=Simulations(n_resamples),
         n=n,
-        model=problem.model.name,
-        domain=problem.domain,
         operator=None,
         kernel=fitted,
-        null=Simulations(n_resamples),
-        audit=assumptions(problem, "the moderated maximum mean discrepancy"),
         title="Moderated maximum mean discrepancy test",
+        statistic_name="largest standardised M3D², U-statistic",
         details={
             "n_draws": m,
             "scales": scales.tolist(),
@@ -158,12 +153,6 @@ def m3d_test(
             "best scale": float(scales[np.argmax(values[0])]),
         },
     )
-
-
-class M3DResult(TestResult):
-    """The outcome of :func:`m3d_test`."""
-
-    _statistic_name = "largest standardised M3D², U-statistic"
 
 
 @dataclass(frozen=True)
@@ -276,7 +265,4 @@ class _Simulated:
         rng = np.random.default_rng([self.seed, index])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, samples * self.n, rng))
-        return self.basis.sums(kernel_points(domain, drawn), samples, PRECISION)
-
-
-__all__ = ["M3DResult", "m3d_test"]
+        return self.basis.sums(domain.embedded(drawn), samples, PRECISION)

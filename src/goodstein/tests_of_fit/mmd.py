@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.engine.reduce import strip_height
+from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.kernels.base import Kernel
-from goodstein.nulls.base import Calibration, draw_seed
+from goodstein.nulls.base import Calibration
+from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
-from goodstein.pipeline.compose import as_generator
-from goodstein.problems.problem import draw
+from goodstein.pipeline.run import recorded, report_test
 from goodstein.results.result import TestResult
-from goodstein.stein.pairwise import Pairwise, Placed, kernel_points
-from goodstein.tests_of_fit.draws import assumptions, compose_sampled
+from goodstein.stein.pairwise import Pairwise
+from goodstein.tests_of_fit.draws import REFIT, assumptions, compose_sampled
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator, check_count, draw_seed
 
 WIDTH = 1024
 """Columns of the kernel matrix that are held at a time."""
@@ -48,8 +50,8 @@ def mmd_test(
         MMD² = Σ_{i≠j} k(x_i, x_j)/(n(n−1)) + Σ_{i≠j} k(y_i, y_j)/(m(m−1)) − 2 Σ_ij k(x_i, y_j)/(nm),
 
     and its null distribution comes from permuting which rows are data and which are draws. The p-value is
-    exact at every sample size. The model is seen through its sampler alone, its score is not used; what
-    that costs is the noise of the draws, which with m = n is as large as that of the data.
+    exact at every sample size. The score is not used; what that costs is the noise of the draws, which with
+    m = n is as large as that of the data.
 
     Parameters
     ----------
@@ -66,14 +68,9 @@ def mmd_test(
     workers, rng
         As in :func:`ksd_test`.
 
-    Returns
-    -------
-    TestResult
-
     Notes
     -----
-    Time is O((n + m)²·n_resamples), memory O((n + m)·n_resamples): the kernel matrix is visited in strips,
-    all permutations at once. The result also depends on the draws; another seed gives another p-value.
+    Time is O((n + m)²·n_resamples), memory O((n + m)·n_resamples). Another seed gives another p-value.
 
     References
     ----------
@@ -99,34 +96,28 @@ def mmd_test(
     n = len(problem.data)
     m = n if n_draws is None else n_draws
     drawn = draw(problem.model, problem.domain, m, np.random.default_rng(seeds[0]))
-    pooled = kernel_points(problem.domain, np.concatenate([problem.data, drawn]))
+    pooled = problem.domain.embedded(np.concatenate([problem.observations, drawn]))
     # In an order that does not say which rows are data: rules may look at some of the rows only.
     fitted = problem.kernel.fitted(pooled[np.lexsort(pooled.T)])
     pairwise = Pairwise(fitted, pooled)
     labels = Labels(seeds[1], n, m, n_resamples)
-    found = two_sample(pairwise, pairwise.placed(pooled), labels, workers)
-    calibration = Calibration(found.statistic, found.draws)
-    return MMDResult(
-        statistic=found.statistic,
-        v_statistic=found.v_statistic,
-        pvalue=calibration.pvalue,
-        null_distribution=found.draws,
+    found, told = recorded(
+        lambda: two_sample(pairwise, pairwise.placed(pooled), labels, workers), [problem], None, REFIT
+    )
+    return report_test(
+        problem,
+        Calibration(found.statistic, found.draws),
+        assumptions(problem, "the maximum mean discrepancy"),
+        told,
+        null=Permutations(n_resamples),
         n=n,
-        model=problem.model.name,
-        domain=problem.domain,
         operator=None,
         kernel=fitted,
-        null=Permutations(n_resamples),
-        audit=assumptions(problem, "the maximum mean discrepancy"),
+        v_statistic=found.v_statistic,
         title="Maximum mean discrepancy test",
+        statistic_name="MMD², U-statistic",
         details={"n_draws": m},
     )
-
-
-class MMDResult(TestResult):
-    """The outcome of :func:`mmd_test`."""
-
-    _statistic_name = "MMD², U-statistic"
 
 
 @dataclass(frozen=True)
@@ -229,16 +220,12 @@ class _Strip:
         v, permuted = self.labels.observed, self.labels.permuted
         first, total = strip.start, len(self.pooled)
         rows, quadratic, draws = np.zeros(total - first), 0.0, np.zeros(self.labels.count)
-        for cols in cut(first, total, WIDTH):
+        for _, cols in upper_tiles([strip], total, WIDTH):
             block = self.pairwise(self.pooled[strip], self.pooled[cols]) - self.shift
-            if cols.start < strip.stop:
-                block = np.triu(block, k=first - cols.start + 1)
+            block = above_diagonal(block, strip, cols)
             rows[: strip.stop - first] += block.sum(axis=1)
             rows[cols.start - first : cols.stop - first] += block.sum(axis=0)
             quadratic += float(v[strip] @ block @ v[cols])
             product = permuted[:, cols] @ block.astype(np.float32).T
             draws += np.einsum("bi,bi->b", permuted[:, strip], product)
         return rows, quadratic, draws
-
-
-__all__ = ["MMDResult", "mmd_test"]

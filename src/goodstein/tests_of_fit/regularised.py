@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,14 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
-from goodstein.nulls import Null, WildBootstrap
-from goodstein.operators.base import Operator
-from goodstein.operators.regularised import Regularised
+from goodstein.nulls.base import Null
+from goodstein.operators import Operator, Regularised
 from goodstein.pipeline.compose import compose
-from goodstein.pipeline.run import check_null
-from goodstein.problems.problem import Problem
+from goodstein.pipeline.run import choose_null
 from goodstein.results.result import TestResult
+from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
 from goodstein.types import RNG, ArrayLike
+from goodstein.validation import check_positive
 
 STRENGTHS = 5
 """Strengths of the default grid."""
@@ -36,7 +35,7 @@ def regularised_test(
     strengths: Sequence[float] | None = None,
     fraction: float | None = 0.2,
     draws: int | None = None,
-    null: Null = WildBootstrap(),  # noqa: B008 - frozen, used as a value
+    null: Null | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -44,9 +43,8 @@ def regularised_test(
     """Test whether a model fits data, by spectrally regularised kernel Stein discrepancies.
 
     The Stein kernel is divided by the covariance of its features (:class:`Regularised`), so that the test
-    also sees deviations in directions in which features vary little, such as fine structure and
-    correlations. How strongly to regularise depends on the deviation; the test takes several strengths at
-    once, with one p-value that is valid for all of them together (:func:`aggregated_test`).
+    also sees fine structure and correlations. How strongly to regularise depends on the deviation; the test
+    takes several strengths at once, with one p-value for all of them together (:func:`aggregated_test`).
 
     Parameters
     ----------
@@ -85,9 +83,6 @@ def regularised_test(
     >>> gs.regularised_test(x, gs.families.Normal(), rng=1).pvalue < 0.01
     True
     """
-    from goodstein.tests_of_fit.aggregated import aggregated_test
-
-    check_null(null)
     if isinstance(operator, Regularised):
         raise InputError(
             f"`operator` is the operator to regularise, not {operator!r}. Pass the operator inside it, or "
@@ -95,40 +90,27 @@ def regularised_test(
         )
     plain = compose(data, model, domain, operator, kernel)
     wrapped = Regularised(plain.operator, 1.0, fraction, draws)
-    simulated = getattr(null, "simulates", False)
-    grid = _default(plain, wrapped, simulated) if strengths is None else _checked(strengths)
+    chosen = choose_null(null, plain)
+    if strengths is None:
+        # From one, which is close to the plain test, to the least that keeps the level.
+        least = wrapped.least(plain.model, plain.observations)
+        if fraction is None and chosen.simulates:
+            least = 1.0 / len(plain.data)
+        grid = np.geomspace(1.0, min(least, 1.0), STRENGTHS).tolist()
+    else:
+        grid = as_list(strengths, "strengths", "0.1, 0.01")
+        for k, strength in enumerate(grid):
+            check_positive(strength, f"`strengths`[{k}]", above=-np.inf)  # how large the operator says
     result = aggregated_test(
         data,
         model,
         domain=domain,
         operators=[replace(wrapped, strength=strength) for strength in grid],
         kernels=[plain.kernel],
-        null=null,
+        null=chosen.given,
         workers=workers,
         rng=rng,
         audit=audit,
     )
     count = f"{len(grid)} strength{'' if len(grid) == 1 else 's'}"
     return replace(result, title=f"Spectrally regularised kernel Stein discrepancy test, {count}")
-
-
-def _default(plain: Problem, wrapped: Regularised, simulated: bool) -> list[float]:
-    """From one, which is close to the plain test, to the least that keeps the level."""
-    least = wrapped.least(plain.model, plain.data)
-    if wrapped.fraction is None and simulated:
-        least = 1.0 / len(plain.data)
-    return [float(strength) for strength in np.geomspace(1.0, min(least, 1.0), STRENGTHS)]
-
-
-def _checked(strengths: Any) -> list[float]:
-    """A list of numbers; each is checked by the operator."""
-    try:
-        grid = list(strengths)
-    except TypeError:
-        raise InputError(f"`strengths` must be a sequence such as [0.1, 0.01], got {strengths!r}.") from None
-    if not grid:
-        raise InputError("`strengths` is empty. Leave it out to take the library's own.")
-    bad = [k for k, value in enumerate(grid) if isinstance(value, bool) or not isinstance(value, Real)]
-    if bad:
-        raise InputError(f"`strengths`[{bad[0]}] must be a positive number, got {grid[bad[0]]!r}.")
-    return grid

@@ -5,24 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
+from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.engine.reduce import Form
 from goodstein.engine.signs import CHUNK
-from goodstein.errors import InputError, ScoreError, SteinIdentityError
+from goodstein.engine.triangle import above_diagonal, upper_tiles
+from goodstein.errors import InputError, ScoreError
 from goodstein.kernels.base import Kernel
+from goodstein.nulls.base import Calibration
 from goodstein.numerics.ranges import cut
-from goodstein.operators import Operator
-from goodstein.pipeline.compose import as_generator, compose
-from goodstein.pipeline.run import draw_seeds, quick_audit, refusal
+from goodstein.operators.base import Operator, Wrapping
+from goodstein.pipeline.audit import overruled, quick_audit, require_valid
+from goodstein.pipeline.compose import compose, draw_seeds
+from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
+from goodstein.survival.data import Censored
 from goodstein.types import RNG, Array, ArrayLike
+from goodstein.validation import as_generator
 
 DEGENERATE, CLEAR = 2.0, 2.0
 """What two models that both fit perfectly would show, and hardly ever more.
@@ -36,46 +43,20 @@ have.
 EQUAL = 1e-8
 """Stein matrices that differ by no more than this, relative to their size, are the same but for rounding."""
 
+OTHER_DATA = "Compare models that were fitted to other data."
+
 STRIPS = 64
 """Each strip of rows reports one number per column, so that memory stays a multiple of n."""
 
 
 @dataclass(frozen=True)
 class NormalLimit:
-    """The limit law of the difference of two U-statistics: N(0, variance).
-
-    The p-value is 1 − Φ(D/√variance), with the jackknife's estimate of the variance.
-    """
+    """The limit law of the difference of two U-statistics: N(0, variance), by the jackknife."""
 
     variance: float
 
     def __repr__(self) -> str:
         return f"NormalLimit(variance={self.variance:.6g})"
-
-
-class RelativeResult(TestResult):
-    """The outcome of a relative test; ``pvalue`` is NaN where the test is undefined.
-
-    ``statistic`` is KSD²_P − KSD²_Q; ``details`` has both, the standard error of the difference, and
-    whether the test is undefined.
-    """
-
-    @property
-    def undefined(self) -> bool:
-        """Whether both models fit so well that they cannot be compared; there is no p-value then."""
-        return bool(self.details["undefined"])
-
-    _statistic_name = "KSD²_P − KSD²_Q, U-statistics"
-
-    def _verdict(self) -> str:
-        if not self.audit.valid:
-            return "The p-value is not valid: the audit refused this test and was overruled."
-        if math.isnan(self.pvalue):
-            return "Undefined: the two models are too alike on these data to be compared."
-        evidence = "Strong evidence" if self.pvalue <= 0.01 else "Evidence"
-        if self.pvalue > 0.05:
-            evidence = "No evidence"
-        return f"{evidence} that Q fits better than P."
 
 
 def relative_ksd_test(
@@ -146,9 +127,11 @@ def relative_ksd_test(
     generator = as_generator(rng)
     # Latent draws for P and for Q must not be the same numbers in different rows.
     seeds = [draw_seeds(generator), draw_seeds(generator)]
-    operators = _pair(operator)
+    operators = operator if isinstance(operator, tuple | list) else (operator, operator)
+    if len(operators) != 2:
+        raise InputError(f"`operator` must be one operator or a pair (for P, for Q), got {operator!r}.")
     p, q = (
-        compose(data, model, domain, chosen, kernel, seed[2])
+        compose(data, model, domain, chosen, kernel, seed)
         for model, chosen, seed in zip((model_p, model_q), operators, seeds, strict=True)
     )
     if len(p.data) < 3:
@@ -158,22 +141,20 @@ def relative_ksd_test(
             f"{p.model.name} lives on {p.domain!r}, {q.model.name} on {q.domain!r}. Pass `domain`, the one "
             "on which both are to be compared."
         )
+    if not p.data.replicated:
+        raise InputError("One graph is one observation, on which models cannot be compared.", argument="data")
     reports = [
         quick_audit(problem, np.random.default_rng(seed[0]))
         for problem, seed in zip((p, q), seeds, strict=True)
     ]
+    if audit:
+        require_valid(reports)
     report = _joined(reports)
-    notes = list(report.messages("warn"))
-    for part in reports:
-        if not part.valid and audit:
-            raise SteinIdentityError(refusal(part))
-    if not report.valid:
-        reasons = " ".join(report.messages("fail"))
-        notes.insert(0, f"The audit refused this test and was overruled; its p-value is not valid. {reasons}")
+    notes = [*overruled(report), *caveats(report, simulated=False)]
     q = _same_kernel(p, q)
     notes += _alike(p, q)
-    found = _compared(p, q, workers)
-    return _result(p, q, found, report, notes)
+    found, told = recorded(lambda: _compared(p, q, workers), [p, q], None, OTHER_DATA)
+    return _result(p, q, found, report, [*notes, *told])
 
 
 @dataclass(frozen=True)
@@ -191,9 +172,8 @@ class _Found:
     def undefined(self) -> bool:
         """Whether all could be the noise of two models that both fit perfectly.
 
-        Without signal the entries of H_P − H_Q are uncorrelated, and their mean square is all that
-        matters: D has the variance 2·square/n(n−1), and its jackknife variance the mean
-        4·square/n(n−2).
+        Without signal the entries of H_P − H_Q are uncorrelated, and their mean square is all that matters: D
+        has the variance 2·square/n(n−1), and its jackknife variance the mean 4·square/n(n−2).
         """
         degenerate = self.variance <= DEGENERATE * 4.0 * self.square / (self.n * (self.n - 2))
         spread = math.sqrt(2.0 * self.square / (self.n * (self.n - 1)))
@@ -228,13 +208,6 @@ def jackknife_variance(row_sums: Array) -> float:
 
     Leaving out row i gives (T − 2r_i)/((n−1)(n−2)), with T the sum of all r_i; the variance is
     (n−1)/n times the sum of squared deviations of these n values from their mean.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from goodstein.tests_of_fit.relative import jackknife_variance
-    >>> round(jackknife_variance(np.array([1.0, 2.0, 3.0])), 10)
-    1.3333333333
     """
     n = len(row_sums)
     deviations = (n * row_sums - row_sums.sum()) / (n * (n - 1.0) * (n - 2.0))
@@ -252,34 +225,24 @@ class _Strip:
         """Row sums of H_P − H_Q from the strip's first row on, and (Σ H_P, Σ H_Q, Σ (H_P − H_Q)²)."""
         n, first = self.p.n, strip.start
         rows, sums = np.zeros(n - first), np.zeros(3)
-        for part in cut(strip.start, strip.stop, CHUNK):
-            for cols in cut(part.start, n, CHUNK):
-                # A block may be scratch that the next one overwrites.
-                block = np.array(self.p.block(part, cols))
-                other = self.q.block(part, cols)
-                if cols.start < part.stop:
-                    offset = part.start - cols.start + 1
-                    block, other = np.triu(block, offset), np.triu(other, offset)
-                sums[:2] += block.sum(), other.sum()
-                block -= other
-                sums[2] += np.einsum("ij,ij->", block, block)
-                rows[part.start - first : part.stop - first] += block.sum(axis=1)
-                rows[cols.start - first : cols.stop - first] += block.sum(axis=0)
+        for part, cols in upper_tiles(cut(first, strip.stop, CHUNK), n, CHUNK):
+            # A block may be scratch that the next one overwrites.
+            block = above_diagonal(np.array(self.p.block(part, cols)), part, cols)
+            other = above_diagonal(self.q.block(part, cols), part, cols)
+            sums[:2] += block.sum(), other.sum()
+            block -= other
+            sums[2] += np.einsum("ij,ij->", block, block)
+            rows[part.start - first : part.stop - first] += block.sum(axis=1)
+            rows[cols.start - first : cols.stop - first] += block.sum(axis=0)
         return rows, sums
-
-
-def _pair(operator: Any) -> tuple[Operator | None, Operator | None]:
-    if isinstance(operator, Sequence) and not isinstance(operator, str):
-        if len(operator) != 2:
-            raise InputError(f"`operator` must be one operator or a pair (for P, for Q), got {operator!r}.")
-        return operator[0], operator[1]
-    return operator, operator
 
 
 def _same_kernel(p: Problem, q: Problem) -> Problem:
     """Q with the kernel of P, bandwidth included; both must look at the data in the same way."""
-    if not np.array_equal(p.features.points, q.features.points):
-        if getattr(p.operator, "takes_censored", False):
+    seen: list[Any] = [part.features.points for part in (p, q)]
+    seen = [points.as_rows() if isinstance(points, Data) else points for points in seen]
+    if not np.array_equal(seen[0], seen[1]):
+        if isinstance(p.data, Censored):
             raise InputError(
                 "Each model transforms the durations by its own distribution, so no kernel serves both. Pass "
                 "operator=Martingale(transform=None), or Survival()."
@@ -288,15 +251,14 @@ def _same_kernel(p: Problem, q: Problem) -> Problem:
             f"{p.operator!r} and {q.operator!r} look at the data in different coordinates, so no kernel "
             "serves both. Pass the same `operator` for both models."
         )
-    moved = replace(q, kernel=p.fitted_kernel)
-    # What was computed stays: features may hold many draws of latent variables.
-    moved.__dict__.update(fitted_operator=q.fitted_operator, features=q.features)
-    return moved
+    return q.with_kernel(p.fitted_kernel)
 
 
 def _alike(p: Problem, q: Problem) -> list[str]:
     """A note where the operators are not the same but for the estimation of the score."""
-    kinds = [repr(getattr(part.fitted_operator, "operator", part.fitted_operator)) for part in (p, q)]
+    used = [part.fitted_operator for part in (p, q)]
+    inside = [operator.operator if isinstance(operator, Wrapping) else None for operator in used]
+    kinds = [repr(outer if inner is None else inner) for outer, inner in zip(used, inside, strict=True)]
     if kinds[0] == kinds[1]:
         return []
     return [
@@ -318,8 +280,6 @@ def _joined(reports: Sequence[AuditReport]) -> AuditReport:
 
 
 def _result(p: Problem, q: Problem, found: _Found, report: AuditReport, notes: list[str]) -> TestResult:
-    from statistics import NormalDist
-
     difference, deviation = found.u_p - found.u_q, math.sqrt(found.variance)
     undefined = bool(found.undefined)
     if undefined:
@@ -331,26 +291,18 @@ def _result(p: Problem, q: Problem, found: _Found, report: AuditReport, notes: l
     shares = (np.arange(999) + 0.5) / 999
     null = [] if undefined else [deviation * NormalDist().inv_cdf(share) for share in shares]
     same = repr(p.fitted_operator) == repr(q.fitted_operator)
-    return RelativeResult(
-        statistic=difference,
+    return report_test(
+        p,
+        Calibration(difference, np.array(null)),
+        report,
+        notes,
         pvalue=math.nan if undefined else 0.5 * math.erfc(difference / deviation / math.sqrt(2.0)),
-        null_distribution=np.array(null),
-        n=len(p.data),
-        model=report.model,
-        domain=p.domain,
-        operator=p.fitted_operator if same else (p.fitted_operator, q.fitted_operator),
-        kernel=p.fitted_kernel,
         null=NormalLimit(found.variance),
-        audit=report,
-        notes=tuple(notes),
+        n=len(p.data),
+        operator=p.fitted_operator.given if same else (p.fitted_operator.given, q.fitted_operator.given),
+        kernel=p.fitted_kernel.given,
         title="Relative kernel Stein discrepancy test",
-        details={
-            "KSD²_P": found.u_p,
-            "KSD²_Q": found.u_q,
-            "std. error": deviation,
-            "undefined": undefined,
-        },
+        statistic_name="KSD²_P − KSD²_Q, U-statistics",
+        claim="that Q fits better than P",
+        details={"KSD²_P": found.u_p, "KSD²_Q": found.u_q, "std. error": deviation, "undefined": undefined},
     )
-
-
-__all__ = ["RelativeResult", "relative_ksd_test"]

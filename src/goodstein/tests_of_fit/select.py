@@ -1,30 +1,33 @@
-"""The function that users call."""
+"""Choosing operator, auxiliary function and kernel on a part of the data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from goodstein.auxiliary.base import BoundaryDistance, as_auxiliary
 from goodstein.auxiliary.criterion import power_criterion
+from goodstein.auxiliary.functions import BallPower, ProductOfParts
 from goodstein.auxiliary.training import TrainingRows
-from goodstein.domains.base import Domain
+from goodstein.data.points import Points
+from goodstein.domains import Ball, Box, Domain, Simplex
 from goodstein.errors import InputError, SteinIdentityError
-from goodstein.kernels.base import Kernel
-from goodstein.operators.base import Operator
-from goodstein.pipeline.compose import as_generator, choose_kernel, compose
-from goodstein.pipeline.run import draw_seeds, quick_audit
+from goodstein.kernels.base import Kernel, as_kernel
+from goodstein.operators import Coordinate, Langevin, LogRatio, Mirrored, SecondOrder, Standardised
+from goodstein.operators.base import Operator, as_operator
+from goodstein.pipeline.audit import quick_audit
+from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
+from goodstein.pipeline.split import split
 from goodstein.problems.problem import Problem
-from goodstein.results.selection import Candidate, Selection
 from goodstein.survival.data import Censored
-from goodstein.tests_of_fit.candidates import as_pairs, default_kernels
-from goodstein.tests_of_fit.chosen import Chosen
+from goodstein.survival.hazard import Survival
+from goodstein.survival.martingale import Martingale
+from goodstein.tests_of_fit.selection import Candidate, Chosen, Selection
 from goodstein.types import RNG, ArrayLike
-
-LEAST_TRAINING, LEAST_TEST = 10, 20
-"""Rows below which nothing can be chosen, or the bootstrap not be trusted."""
+from goodstein.validation import as_generator, check_share
 
 
 def select(
@@ -47,9 +50,8 @@ def select(
         \hat σ = 2 \cdot \text{standard deviation of the row means of } H,
 
     over the candidates, on rows drawn at random. Under an alternative √n(U − KSD²) is asymptotically normal
-    with standard deviation σ (the factor 2 included), so that for large n the criterion orders tests by
-    their power. What is chosen is fixed, its bandwidth a number, and tested on the other rows, so the
-    test keeps its level whatever was tried.
+    with standard deviation σ, so that for large n the criterion orders tests by their power. What is chosen
+    is fixed and tested on the other rows, so the test keeps its level whatever was tried.
 
     Parameters
     ----------
@@ -73,12 +75,8 @@ def select(
     Returns
     -------
     Selection
-        Print it for the table of candidates; ``.test(rng=...)`` tests.
-
-    Raises
-    ------
-    SteinIdentityError
-        If no candidate is valid.
+        Print it for the table of candidates; ``.test(rng=...)`` tests. If no candidate is valid,
+        :class:`SteinIdentityError` is raised.
 
     Notes
     -----
@@ -103,15 +101,13 @@ def select(
     >>> selection.test(rng=1).pvalue < 0.01
     True
     """
-    _check_fraction(train_fraction)
+    check_share(train_fraction, "train_fraction")
     generator = as_generator(rng)
     seeds = draw_seeds(generator)
     # Something that can be asked without an operator: domain, model and data are what is validated here.
     first = _first_operator(candidates, operators)
-    problem = compose(data, model, domain, first, None, seeds[2])
-    rows = _checked_rows(problem.data)
-    train, test = _split(len(rows), train_fraction, np.random.default_rng(seeds[1]))
-    part = problem.with_data(_taken(rows, train))
+    problem = compose(data, model, domain, first, None, seeds)
+    part, rest, train = split(problem, train_fraction, np.random.default_rng(seeds[1]), "choose on")
     pairs = as_pairs(candidates, operators, kernels, part)
     found: list[Candidate] = []
     for operator, kernel in pairs:
@@ -121,19 +117,21 @@ def select(
     if best.dropped is not None or best.kernel is None:
         reasons = "; ".join(f"{c.operator!r}: {c.dropped}" for c in ranked[:3])
         raise SteinIdentityError(f"None of the {len(ranked)} candidates can be used. {reasons}")
-    training = TrainingRows(part.data, discrete=hasattr(problem.domain, "levels"), whole=rows)
+    observations = problem.observations
+    discrete = problem.domain is not None and problem.domain.discrete
+    training = TrainingRows(part.observations, discrete=discrete, whole=observations)
     return Selection(
         operator=Chosen(best.operator, training),
         kernel=best.kernel,
         candidates=tuple(ranked),
-        n_train=len(train),
-        n_test=len(test),
+        n_train=len(part.data),
+        n_test=len(rest.data),
         train=train,
         model=model,
         domain=domain,
         training=training,
-        rest=_taken(rows, test),
-        fitted_to_data=bool(getattr(problem.model, "was_fitted_to", lambda data: False)(rows)),
+        rest=rest.data,
+        fitted_to_data=problem.model.was_fitted_to(observations),
         title=f"Selection for {problem.model.name} on {problem.domain!r}",
     )
 
@@ -144,14 +142,14 @@ def _evaluated(
     part: Problem,
     model: Any,
     domain: Domain | None,
-    seeds: tuple[int, int, int],
+    seeds: Seeds,
     audit: bool,
 ) -> list[Candidate]:
     """The criterion of an operator with one kernel, or with its own at several bandwidths."""
     nothing = (math.nan, math.nan, math.nan)
     shown: Any = operator if operator is not None else part.operator
     try:
-        problem = compose(part.data, model, domain, operator, kernel, seeds[2])
+        problem = compose(part.data, model, domain, operator, kernel, seeds)
         report = quick_audit(problem, np.random.default_rng(seeds[0]))
         if audit and not report.valid:
             return [Candidate(shown, kernel, *nothing, dropped=" ".join(report.messages("fail")))]
@@ -178,34 +176,94 @@ def _first_operator(candidates: Any, operators: Any) -> Any:
     given = candidates if candidates is not None else operators
     for candidate in given if isinstance(given, list | tuple) else [given]:
         operator = candidate[0] if isinstance(candidate, tuple | list) and candidate else candidate
-        if getattr(operator, "takes_censored", False):
+        if isinstance(operator, Operator) and operator.takes is not Points:
             return operator
     return None
 
 
-def _checked_rows(data: Any) -> Any:
-    if isinstance(data, np.ndarray | Censored):
-        return data
-    raise InputError(f"`data`: select takes points or durations, got {type(data).__name__}.")
+SCALES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+"""Bandwidths by default, in units of the operator's own."""
+
+RATES = (0.5, 1.0, 2.0, 4.0)
+"""Rates of the kernel on lattices by default."""
+
+Pair = tuple[Operator | None, Kernel | None]
+"""A candidate; None stands for all kernels of the operator, or for the operator by default."""
 
 
-def _taken(data: Any, index: np.ndarray[Any, np.dtype[np.intp]]) -> Any:
-    return data.take(index) if isinstance(data, Censored) else data[index]
+def as_pairs(candidates: Any, operators: Any, kernels: Any, problem: Problem) -> list[Pair]:
+    """The candidates, in the order in which they were given.
 
-
-def _split(n: int, fraction: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Rows to choose on and rows to test on, drawn at random, each in their order."""
-    count = round(fraction * n)
-    if count < LEAST_TRAINING or n - count < LEAST_TEST:
+    `problem` is that of the training part with everything by default.
+    """
+    if candidates is None:
+        chosen = default_operators(problem) if operators is None else _as_list(operators, "operators")
+        each: list[Any] = [None] if kernels is None else _as_list(kernels, "kernels")
+        return [(_as_operator(operator), _as_kernel(kernel)) for operator in chosen for kernel in each]
+    if operators is not None or kernels is not None:
         raise InputError(
-            f"`data`: {n} rows make {count} to choose on and {n - count} to test on, but at least "
-            f"{LEAST_TRAINING} and {LEAST_TEST} are needed. Use ksd_test, which needs no split, or change "
-            "`train_fraction`."
+            "Pass either `candidates`, which are pairs of an operator and a kernel, or `operators` and "
+            "`kernels`, of which every pair is tried; not both."
         )
-    order = rng.permutation(n)
-    return np.sort(order[:count]), np.sort(order[count:])
+    pairs: list[Pair] = []
+    for candidate in _as_list(candidates, "candidates"):
+        if not isinstance(candidate, tuple | list):
+            pairs.append((_as_operator(candidate), None))
+        elif len(candidate) == 2:
+            pairs.append((_as_operator(candidate[0]), _as_kernel(candidate[1])))
+        else:
+            raise InputError(f"`candidates` must be pairs (operator, kernel), got {candidate!r}.")
+    return pairs
 
 
-def _check_fraction(fraction: Any) -> None:
-    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0.0 < fraction < 1.0:
-        raise InputError(f"`train_fraction` must be a number between 0 and 1, got {fraction!r}.")
+def default_operators(problem: Problem) -> list[Operator]:
+    """The operator of choice and the others that suit the domain, as far as they are of one kind with it."""
+    own, domain = problem.operator, problem.domain
+    others: list[Operator] = []
+    if isinstance(problem.data, Censored):
+        others = [Martingale(), Survival()]
+    elif isinstance(problem.data, Points):
+        others = _flat(own, domain) if domain.flat else [Coordinate(), SecondOrder()]
+    return [own, *(other for other in others if repr(other) != repr(own))]
+
+
+def _flat(own: Operator, domain: Domain) -> list[Operator]:
+    if not isinstance(own, Langevin | LogRatio | Standardised):
+        return []
+    if isinstance(domain, Simplex):
+        return [LogRatio(), Mirrored(), Standardised(ProductOfParts())]
+    if isinstance(domain, Box) and domain.has_boundary:
+        return [Mirrored(), Standardised(BoundaryDistance())]
+    if isinstance(domain, Ball):
+        return [Standardised(BallPower(1)), Standardised(BallPower(4))]
+    return []
+
+
+def default_kernels(kernel: Kernel) -> list[Kernel]:
+    """A kernel at several bandwidths or rates; itself if it has neither, or they are given as numbers."""
+    return kernel.at_scales(SCALES, RATES)
+
+
+def _as_list(values: Any, name: str) -> list[Any]:
+    """One thing or several as a list, which must not be empty."""
+    several = isinstance(values, Iterable) and not isinstance(values, str | type | np.ndarray)
+    found = list(values) if several else [values]
+    if not found:
+        raise InputError(f"`{name}` is empty: pass at least one, or None.")
+    return found
+
+
+def _as_operator(value: Any) -> Operator | None:
+    if value is None:
+        return None
+    if callable(getattr(value, "features", None)) and not isinstance(value, type):
+        return as_operator(value)
+    wanted = (
+        "A candidate must be an operator such as Langevin() or an auxiliary function such as "
+        "BoundaryDistance(), perhaps in a pair with a kernel"
+    )
+    return Standardised(as_auxiliary(value, wanted))
+
+
+def _as_kernel(value: Any) -> Kernel | None:
+    return None if value is None else as_kernel(value, "kernels")

@@ -12,24 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodstein.auxiliary.functions import ProductOfParts
+from goodstein.data.points import Points, draw
 from goodstein.errors import InputError, SamplingError
-from goodstein.kernels import IMQ, Gaussian, Median
-from goodstein.kernels.base import Kernel
-from goodstein.kernels.hamming import Hamming
-from goodstein.kernels.scales import at_scales
-from goodstein.operators.base import Operator
-from goodstein.operators.coordinate import Coordinate
-from goodstein.operators.difference import Difference
-from goodstein.operators.dilation import Dilation
-from goodstein.operators.embedding import MeanEmbedding
-from goodstein.operators.langevin import Langevin
-from goodstein.operators.logratio import LogRatio
-from goodstein.operators.mirrored import Mirrored
-from goodstein.operators.regularised import Regularised
-from goodstein.operators.second_order import SecondOrder
-from goodstein.operators.standardised import Standardised
+from goodstein.kernels import IMQ, Gaussian, Hamming, Kernel, Median
+from goodstein.operators import (
+    Coordinate,
+    Difference,
+    Dilation,
+    Langevin,
+    LogRatio,
+    MeanEmbedding,
+    Mirrored,
+    Operator,
+    Regularised,
+    SecondOrder,
+    Standardised,
+)
 from goodstein.pipeline.compose import choose_kernel
-from goodstein.problems.problem import Problem, draw
+from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
 
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -75,7 +76,7 @@ def hammings(*rates: float) -> list[Kernel]:
 
 def default_kernels(operator: Operator) -> list[Kernel]:
     """Several bandwidths of the operator's own kernel."""
-    return at_scales(choose_kernel(None, operator), SCALES, RATES)
+    return choose_kernel(None, operator).at_scales(SCALES, RATES)
 
 
 def default_collection(problem: Problem) -> list[Entry]:
@@ -84,7 +85,7 @@ def default_collection(problem: Problem) -> list[Entry]:
     Members that draw from the model are there only if it has a sampler that works.
     """
     operator: Any = problem.operator
-    sampled = isinstance(problem.data, np.ndarray) and _can_draw(problem)
+    sampled = isinstance(problem.data, Points) and _can_draw(problem)
     if isinstance(operator, Langevin):
         return _euclidean(len(problem.data), problem.domain.dim, sampled)
     if isinstance(operator, LogRatio):
@@ -117,7 +118,7 @@ def _can_draw(problem: Problem) -> bool:
 def without_draws(problem: Problem, operators: Sequence[Operator]) -> str | None:
     """A note where a model has a sampler, and the collection for it had to do without draws."""
     kinds = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
-    points = isinstance(problem.data, np.ndarray) and isinstance(problem.operator, kinds)
+    points = isinstance(problem.data, Points) and isinstance(problem.operator, kinds)
     if not points or not problem.model.has_sample or any(isinstance(o, MeanEmbedding) for o in operators):
         return None
     return (
@@ -157,8 +158,6 @@ def _euclidean(n: int, d: int, sampled: bool) -> list[Entry]:
 
 def _simplex(sampled: bool) -> list[Entry]:
     """Three geometries at three bandwidths; the product of many parts is tiny, so it has little weight."""
-    from goodstein.auxiliary.functions import ProductOfParts
-
     return [
         Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
         Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),

@@ -1,16 +1,74 @@
-"""Power of tests over cells, effects or sample sizes."""
+"""Null distributions, and the power of tests over cells, effects or sample sizes."""
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from goodstein.power.rates import Rate
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from goodstein.power.planning import SampleSize
+    from goodstein.power.rates import Rate
     from goodstein.power.result import PowerStudy
+    from goodstein.results.result import TestResult
+
+CHARACTER = 0.6
+"""Width of a character, as a share of the size of its font."""
+SHRUNK = (1.0, 0.85, 0.7)
+"""Sizes of the font that are tried for a title, until it has at most so many lines."""
+MOST_LINES = 3
+
+
+def axes_of(ax: Axes | None, height: float) -> Axes:
+    """The axes given, or those of a new figure of this height."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib: pip install "goodstein[plot]".') from error
+    return plt.subplots(figsize=(6.4, height), layout="constrained")[1] if ax is None else ax
+
+
+def set_title(ax: Axes, text: str) -> None:
+    """A title to the left, on as many lines as it needs, in a smaller font where these are many."""
+    title = ax.set_title("", loc="left")
+    font = float(title.get_fontsize())
+    width = 72.0 / ax.figure.dpi * ax.get_window_extent().width
+    for share in SHRUNK:
+        lines = wrap(text, max(20, int(width / (CHARACTER * share * font))))
+        if len(lines) <= MOST_LINES:
+            break
+    title.set(text="\n".join(lines), fontsize=share * font)
+
+
+def null_distribution(result: TestResult, *, ax: Axes | None = None) -> Axes:
+    """Histogram of the null distribution with the statistic and the 5 % critical value marked.
+
+    Parameters
+    ----------
+    result
+        What :func:`goodstein.ksd_test` returned.
+    ax
+        Axes to draw on; None makes a new figure.
+    """
+    ax = axes_of(ax, 3.6)
+    draws = result.null_distribution
+    if len(draws):  # a test may be undefined
+        critical = float(np.quantile(draws, 0.95))
+        ax.hist(draws, bins="auto", density=True, color="#b8c4d6", edgecolor="white", linewidth=0.4)
+        ax.axvline(critical, color="#5a6b85", linestyle="--", linewidth=1.2, label="5 % critical value")
+    ax.axvline(result.statistic, color="#c0392b", linewidth=2.0, label=f"observed, p = {result.pvalue:.3g}")
+    ax.set_xlabel(result.statistic_name)
+    ax.set_yticks([])
+    set_title(ax, f"{result.model}, n = {result.n}")
+    for side in ("left", "right", "top"):
+        ax.spines[side].set_visible(False)
+    # Below the axes: the line of the statistic may be anywhere inside them.
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncol=2)
+    return ax
+
 
 COLOURS = ("#c0392b", "#2c6fbb", "#2e8b57", "#d68910", "#7d3c98", "#5a6b85", "#a04000", "#148f77")
 MARKERS = "osD^vP*X"
@@ -22,15 +80,6 @@ def power_curves(study: PowerStudy, *, ax: Axes | None = None, level: float | No
 
     The horizontal axis is the effect where all cells have one, or n where cells differ in it alone. Otherwise
     the cells stand below each other. A study without alternatives shows sizes.
-
-    Parameters
-    ----------
-    study
-        What :func:`goodstein.power_study` returned.
-    ax
-        Axes to draw on; None makes a new figure.
-    level
-        At which; None takes that of each cell, or else the first of the study.
     """
     cells = [cell for cell in study.cells if cell.alternative is not None]
     kind = "alternative" if cells else "null"
@@ -39,7 +88,7 @@ def power_curves(study: PowerStudy, *, ax: Axes | None = None, level: float | No
     cells = cells or list(study.cells)
     places, label = _axis(cells)
     upright = label is not None
-    own, ax = ax is None, _axes(ax, 4.0 if upright else 1.6 + 0.5 * len(cells))
+    own, ax = ax is None, axes_of(ax, 4.0 if upright else 1.6 + 0.5 * len(cells))
     gap = 0.012 * (max(places) - min(places)) if upright else min(0.1, 0.6 / len(study.tests))
     for number, test in enumerate(study.tests):
         here = [i for i, cell in enumerate(cells) if (cell.name, kind, test) in study.pvalues]
@@ -65,16 +114,8 @@ def power_curves(study: PowerStudy, *, ax: Axes | None = None, level: float | No
 
 
 def sample_size_curve(result: SampleSize, *, ax: Axes | None = None) -> Axes:
-    """The power at every n that was tried, with the wanted power and the n that has it.
-
-    Parameters
-    ----------
-    result
-        What :func:`goodstein.sample_size` returned.
-    ax
-        Axes to draw on; None makes a new figure.
-    """
-    own, ax = ax is None, _axes(ax, 4.0)
+    """The power at every n that was tried, with the wanted power and the n that has it."""
+    own, ax = ax is None, axes_of(ax, 4.0)
     points = sorted(result.curve, key=lambda point: point[0])
     x, rates = [float(n) for n, _ in points], [rate for _, rate in points]
     _points(ax, x, rates, 0, result.test, upright=True, joined=False)
@@ -83,28 +124,13 @@ def sample_size_curve(result: SampleSize, *, ax: Axes | None = None) -> Axes:
     low, high = result.interval
     ax.axvline(result.n, color=COLOURS[0], linewidth=1.5, label=f"n = {result.n} [{low}, {high}]")
     if result.bound is not None:
-        ax.axvline(
-            result.bound,
-            color=INK,
-            linestyle="--",
-            linewidth=1.2,
-            label=f"Neyman–Pearson, n = {result.bound}",
-        )
+        name = f"Neyman–Pearson, n = {result.bound}"
+        ax.axvline(result.bound, color=INK, linestyle="--", linewidth=1.2, label=name)
     ax.set_xscale("log")
     ax.set_xticks(ticks := _ticks([n for n, _ in points]), [str(n) for n in ticks])
     ax.minorticks_off()
-    ax.set_xlabel("n")
-    ax.set_ylabel("power")
-    ax.set_ylim(-0.03, 1.03)
+    ax.set(xlabel="n", ylabel="power", ylim=(-0.03, 1.03))
     return _finished(ax, f"{result.alternative}, level {result.level:g}", own)
-
-
-def _axes(ax: Axes | None, height: float) -> Axes:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Plots need matplotlib: pip install "goodstein[plot]".') from error
-    return plt.subplots(figsize=(6.4, height), layout="constrained")[1] if ax is None else ax
 
 
 def _axis(cells: list[Any]) -> tuple[list[float], str | None]:
@@ -113,9 +139,8 @@ def _axis(cells: list[Any]) -> tuple[list[float], str | None]:
     sizes = [float(cell.n) for cell in cells]
     if None not in effects and len(set(effects)) == len(cells) > 1:
         return [float(effect) for effect in effects], "effect"
-    alike = all(
-        one.alternative is cells[0].alternative or one.alternative == cells[0].alternative for one in cells
-    )
+    first = cells[0].alternative
+    alike = all(one.alternative is first or one.alternative == first for one in cells)
     if alike and len(set(sizes)) == len(cells) > 1:
         return sizes, "n"
     return [float(i) for i in range(len(cells))], None
@@ -125,26 +150,16 @@ def _points(
     ax: Axes, places: list[float], rates: list[Rate], number: int, label: str, *, upright: bool, joined: bool
 ) -> None:
     order = sorted(range(len(places)), key=lambda i: places[i])
-    where = [places[i] for i in order]
-    values = [rates[i].value for i in order]
-    errors = [
-        [rates[i].value - rates[i].interval[0] for i in order],
-        [rates[i].interval[1] - rates[i].value for i in order],
-    ]
-    ax.errorbar(
-        where if upright else values,
-        values if upright else where,
-        yerr=errors if upright else None,
-        xerr=None if upright else errors,
-        color=COLOURS[number % len(COLOURS)],
-        marker=MARKERS[number % len(MARKERS)],
-        markersize=5,
-        linestyle="-" if joined else "none",
-        linewidth=1.2,
-        elinewidth=1.0,
-        capsize=2,
-        label=label,
-    )
+    where, rates = [places[i] for i in order], [rates[i] for i in order]
+    values = [rate.value for rate in rates]
+    errors = [[abs(rate.value - rate.interval[end]) for rate in rates] for end in (0, 1)]
+    style: dict[str, Any] = {"linewidth": 1.2, "elinewidth": 1.0, "markersize": 5, "capsize": 2}
+    style |= {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+    style |= {"linestyle": "-" if joined else "none", "label": label}
+    if upright:
+        ax.errorbar(where, values, yerr=errors, **style)
+    else:
+        ax.errorbar(values, where, xerr=errors, **style)
 
 
 def _bound(ax: Axes, points: list[tuple[float, float]], upright: bool) -> None:
@@ -169,7 +184,7 @@ def _ticks(tried: list[int]) -> list[int]:
 
 
 def _finished(ax: Axes, title: str, own: bool) -> Axes:
-    ax.set_title(title, loc="left")
+    set_title(ax, title)
     for side in ("right", "top"):
         ax.spines[side].set_visible(False)
     if own:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,32 +9,45 @@ import numpy as np
 
 from goodstein.auxiliary.training import TrainingRows
 from goodstein.domains.base import Domain
-from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import CalibrationWarning
+from goodstein.engine.executors import Workers
+from goodstein.errors import warn
 from goodstein.kernels.base import Kernel
-from goodstein.nulls import Null, WildBootstrap
-from goodstein.operators.base import Operator
-from goodstein.pipeline.compose import as_generator, compose
-from goodstein.pipeline.run import check_null, draw_seeds, run_test
-from goodstein.results.result import TestResult, plain
-from goodstein.tests_of_fit.chosen import Chosen
-from goodstein.text import as_html, as_text, readable
-from goodstein.types import RNG
+from goodstein.nulls.base import Null
+from goodstein.operators.base import Operator, Wrapping
+from goodstein.pipeline.compose import compose, draw_seeds
+from goodstein.pipeline.run import choose_null, run_test
+from goodstein.results.result import TestResult
+from goodstein.stein.features import Features
+from goodstein.text import Report, Table, plain, readable
+from goodstein.types import RNG, Array
+from goodstein.validation import as_generator
+
+
+@dataclass(frozen=True, repr=False)
+class Chosen(Wrapping):
+    """An operator and the rows that it was chosen on: it raises where they are among the data."""
+
+    operator: Operator
+    training: TrainingRows
+
+    def features(self, model: Any, domain: Domain, data: Any) -> Features:
+        return self.operator.features(model, domain, data)
+
+    def fitted(self, data: Any, domain: Domain) -> Chosen:
+        """With the operator fitted, unless the data are those that it was chosen on."""
+        self.training.refuse(data, f"this {self.operator!r}")
+        return super().fitted(data, domain)
+
+    def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array | None:
+        return self.operator.boundary_weight(domain, x, normals)
+
+    def __repr__(self) -> str:
+        return repr(self.operator)
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """An operator and a kernel, and how they did on the training rows.
-
-    Attributes
-    ----------
-    operator, kernel
-        With everything fixed that they take from data, unless they were dropped.
-    u, sigma, criterion
-        U, σ and U/σ on the training rows; NaN for what was dropped.
-    dropped
-        Why it was not considered; None if it was.
-    """
+    """An operator and a kernel: U, σ and U/σ on the training rows, or why they were dropped."""
 
     operator: Operator
     kernel: Kernel | None
@@ -46,18 +58,11 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and strings."""
-        return {
-            "operator": repr(self.operator),
-            "kernel": None if self.kernel is None else repr(self.kernel),
-            "u": plain(self.u),
-            "sigma": plain(self.sigma),
-            "criterion": plain(self.criterion),
-            "dropped": self.dropped,
-        }
+        return {name: plain(value) for name, value in self.__dict__.items()}
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Report):
     """An operator and a kernel, chosen on training rows; :meth:`test` tests them on the others.
 
     Attributes
@@ -103,40 +108,28 @@ class Selection:
         self,
         data: Any = None,
         *,
-        null: Null = WildBootstrap(),  # noqa: B008 - frozen, used as a value
+        null: Null | None = None,
         rng: RNG = None,
         workers: Workers = None,
         audit: bool = True,
     ) -> TestResult:
         """Test the model with what was chosen, on the rows that were not used to choose.
 
-        Parameters
-        ----------
-        data
-            None takes the rest of the data. Other data must not hold training rows.
-        null, rng, workers, audit
-            As in :func:`ksd_test`.
-
-        Raises
-        ------
-        InputError
-            Where `data` are training rows; see :class:`goodstein.auxiliary.training.TrainingRows`.
+        Other `data` must not hold training rows, or :class:`InputError` is raised (see
+        :class:`goodstein.auxiliary.training.TrainingRows`). The other parameters are those of
+        :func:`ksd_test`.
         """
-        check_workers(workers)
-        check_null(null)
         seeds = draw_seeds(as_generator(rng))
         chosen = self.operator.operator
         problem = compose(
-            self.rest if data is None else data, self.model, self.domain, chosen, self.kernel, seeds[2]
+            self.rest if data is None else data, self.model, self.domain, chosen, self.kernel, seeds
         )
         if data is not None:
-            self.training.refuse(problem.data, "this selection")
-        elif self.fitted_to_data and not getattr(null, "refits", False):
-            warnings.warn(
+            self.training.refuse(problem.observations, "this selection")
+        elif self.fitted_to_data and not choose_null(null, problem).refits:
+            warn(
                 f"{problem.model.name} was fitted to data of which these are a part, so the p-value is "
-                "conservative. Fit it to the training rows alone, or use null=ParametricBootstrap(fit).",
-                CalibrationWarning,
-                stacklevel=2,
+                "conservative. Fit it to the training rows alone, or use null=ParametricBootstrap(fit)."
             )
         considered = len(self.candidates) - len(self.dropped)
         return run_test(
@@ -150,7 +143,6 @@ class Selection:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers, strings and lists."""
         return {
             "operator": repr(self.operator),
             "kernel": repr(self.kernel),
@@ -160,21 +152,16 @@ class Selection:
             "candidates": [candidate.to_dict() for candidate in self.candidates],
         }
 
-    def __str__(self) -> str:
-        header, lines = self._table()
-        notes = [f"  {note}" for note in self._notes()]
-        return "\n".join([self.title, "", *as_text(header, lines), "", *notes])
+    def _title(self) -> str:
+        return self.title
 
-    def _repr_html_(self) -> str:
-        return as_html(self.title, *self._table(), self._notes())
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         lines = []
         for candidate in self.candidates:
             if candidate.dropped is None:
                 numbers = [f"{candidate.u:.3g}", f"{candidate.sigma:.3g}", f"{candidate.criterion:.3f}"]
                 lines.append([readable(candidate.operator), readable(candidate.kernel), *numbers])
-        return ["operator", "kernel", "U", "σ", "U/σ"], lines
+        return [Table(["operator", "kernel", "U", "σ", "U/σ"], lines)]
 
     def _notes(self) -> list[str]:
         notes = [
