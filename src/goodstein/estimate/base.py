@@ -5,16 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from goodstein.auxiliary.base import Auxiliary, BoundaryDistance
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
-from goodstein.domains.lattice import Lattice
 from goodstein.errors import DomainError, InputError
+from goodstein.families import Truncated
 from goodstein.types import Array, BoolArray
-from goodstein.validation import as_data
 
 AT_BOUND = 1e-6
 """A coordinate counts as at its bound within this share of the distance between both, or of one unit."""
@@ -22,21 +22,12 @@ AT_BOUND = 1e-6
 
 @dataclass(frozen=True)
 class Sample:
-    """Validated data on a domain.
-
-    Attributes
-    ----------
-    data
-        Observations, (n, d), all of them in the domain.
-    domain
-        Where they live.
-    axes
-        Whether derivatives are taken along the axes of R^d even where the domain is a hyperplane.
-    """
+    """Validated data (n, d), all of them in the domain."""
 
     data: Array
     domain: Domain
     axes: bool = False
+    """Whether derivatives are taken along the axes of R^d even where the domain is a hyperplane."""
 
     def __len__(self) -> int:
         return len(self.data)
@@ -48,22 +39,17 @@ class Sample:
         return np.eye(self.domain.dim) if basis is None or self.axes else basis
 
 
-class Evaluation(Protocol):
+class Evaluation(ABC):
     """Scores at some rows for one value of the parameters, and how they change with it."""
 
-    @property
-    def score(self) -> Array:
-        """∂_k log q along every direction k of the sample, (n, m)."""
-        ...
+    score: Array
+    """∂_k log q along every direction k of the sample, (n, m)."""
+    second: Array
+    """∂²_k log q along every direction, (n, m); their sum is the divergence of the score."""
 
-    @property
-    def second(self) -> Array:
-        """∂²_k log q along every direction, (n, m); their sum is the divergence of the score."""
-        ...
-
+    @abstractmethod
     def pullback(self, on_score: Array, on_second: Array | None, *, each: bool = False) -> Array:
         """Gradient in θ of Σ_k on_score·score + on_second·second: (n, p) for each row, (p,) summed."""
-        ...
 
 
 class Scores(ABC):
@@ -71,31 +57,23 @@ class Scores(ABC):
 
     Parameters are searched in coordinates θ (p,) of the family's own choice, free or in a box, and
     reported as :meth:`parameters`, in the units of the data.
-
-    Attributes
-    ----------
-    n
-        Number of rows.
-    coordinates
-        Names of the coordinates θ, (p,): those of the parameters that they determine.
-    lower, upper
-        Bounds of the coordinates, (p,), infinite where there are none.
-    units
-        Moves in the coordinates that matter, (p,); the search and numerical derivatives go by them. None
-        where all are of size one.
-    bounded
-        Whether the score is known to stay bounded at the boundary of the domain, whatever θ is.
-    block
-        How many rows to evaluate at once.
     """
 
     n: int
+    """Number of rows."""
     coordinates: tuple[str, ...]
+    """Names of the coordinates θ, (p,): those of the parameters that they determine."""
     lower: Array
     upper: Array
+    """Bounds of the coordinates, (p,), infinite where there are none."""
     units: Array | None = None
+    """Moves in the coordinates that matter to the search, (p,); None where all are of size one."""
     bounded: bool = False
+    """Whether the score is known to stay bounded at the boundary of the domain, whatever θ is."""
+    summed_only: bool = False
+    """Whether of the second derivatives only the sum over all directions is known."""
     block: int = 1 << 30
+    """How many rows to evaluate at once."""
 
     @abstractmethod
     def starts(self, count: int, rng: np.random.Generator) -> Sequence[Array]:
@@ -145,68 +123,29 @@ class Scores(ABC):
         return [slice(i, min(i + self.block, self.n)) for i in range(0, self.n, self.block)]
 
 
-class Family(Protocol):
-    """A family of models that an estimator can fit.
+class ModelFamily(ABC):
+    """A family of models that an estimator can fit: :meth:`scores`, and what it takes unless told otherwise.
 
-    Any object with this method can be passed as `family`; so can one with an attribute ``start`` and a
-    method ``score(x, theta)`` or ``log_density(x, theta)``, which is then taken as a :class:`Parametric`
-    family. Two more methods are used where they exist: ``default_domain(d)``, where the family lives if
-    the user names no domain, and ``default_auxiliary(domain)``, the weight of truncated score matching.
-    An attribute ``ambient = True`` says that the score has a formula in all coordinates of a simplex;
-    :class:`MinimumStein` then uses these, because combinations of them lose digits next to a face.
+    An object of your own with a method ``scores`` can be passed as `family` too, and any of the others
+    with it; so can one with an attribute ``start`` and a method ``score(x, theta)`` or
+    ``log_density(x, theta)``, which is then taken as a :class:`Parametric` family.
     """
 
+    ambient: bool = False
+    """Whether the score has a formula in all coordinates of a simplex; :class:`MinimumStein` then uses these,
+    because combinations of them lose digits next to a face."""
+
+    @abstractmethod
     def scores(self, sample: Sample) -> Scores:
         """The family at these data."""
-        ...
 
+    def default_domain(self, d: int) -> Domain:
+        """Where the family lives if the user names no domain."""
+        return Euclidean(d)
 
-def as_family(family: Any) -> Family:
-    """The family that a user's object stands for."""
-    if isinstance(family, type):
-        raise InputError(
-            f"`family` is the class {family.__name__}, not one of its instances. Call it: "
-            f"{family.__name__}(...)."
-        )
-    if callable(getattr(family, "scores", None)):
-        found: Family = family
-        return found
-    functions = {name: getattr(family, name, None) for name in ("score", "log_density")}
-    if hasattr(family, "start") and any(map(callable, functions.values())):
-        from goodstein.estimate.parametric import Parametric
-
-        if callable(functions["score"]):  # it leaves less to differentiate
-            functions["log_density"] = None
-        return Parametric(
-            **functions,
-            start=family.start,
-            names=getattr(family, "names", None),
-            bounds=getattr(family, "bounds", None),
-            sample=getattr(family, "sample", None),
-        )
-    raise InputError(
-        f"`family` must be a family such as Mixture(2), Dirichlet() or Parametric(log_density, start=...), "
-        f"got {family!r}. An object of your own needs an attribute `start` and a method `score(x, theta)` or "
-        "`log_density(x, theta)`."
-    )
-
-
-def as_sample(data: Any, family: Any, domain: Any) -> Sample:
-    """Validated data on the domain given, or the family's own, or R^d."""
-    if domain is not None and not isinstance(domain, Domain):
-        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Ball(2), got {domain!r}.")
-    x = as_data(data, None if domain is None else domain.dim, where=repr(domain))
-    if domain is None:
-        own = getattr(family, "default_domain", None)
-        domain = Euclidean(x.shape[1]) if own is None else own(x.shape[1])
-    if not domain.flat or isinstance(domain, Lattice):
-        raise DomainError(
-            f"Estimation by scores works on R^d, its parts and the simplex, and {domain!r} is none of them."
-        )
-    domain.validate(x)
-    if (x == x[0]).all():
-        raise InputError(f"`data`: all {len(x)} rows are equal, so nothing can be estimated from them.")
-    return Sample(x, domain)
+    def default_auxiliary(self, domain: Domain) -> Auxiliary:
+        """The weight of truncated score matching."""
+        return BoundaryDistance()
 
 
 def require_full(sample: Sample, name: str) -> None:
@@ -214,18 +153,14 @@ def require_full(sample: Sample, name: str) -> None:
     if sample.domain.basis is not None:
         raise DomainError(
             f"{name} is a family on R^d, and rows of {sample.domain!r} lie in a hyperplane of it, where its "
-            "parameters are not determined. Use Dirichlet(), or ExponentialFamily or Parametric with as many "
-            "parameters as the simplex has."
+            "parameters are not determined. Use AnyDirichlet(), or ExponentialFamily or Parametric with as "
+            "many parameters as the simplex has."
         )
 
 
-def require_rows(scores: Scores, name: str) -> None:
-    """Raise where there are fewer observations than parameters."""
-    if scores.n < scores.size:
-        raise InputError(
-            f"`data`: {scores.n} rows are too few for the {scores.size} parameters of {name}. Pass more data "
-            "or a smaller family."
-        )
+def restricted(distribution: Any, domain: Domain) -> Any:
+    """The distribution on the domain; raises where that goes beyond its own."""
+    return distribution if distribution.domain == domain else Truncated(distribution, domain)
 
 
 def as_names(names: Sequence[str], family: str) -> tuple[str, ...]:
@@ -235,3 +170,64 @@ def as_names(names: Sequence[str], family: str) -> tuple[str, ...]:
     if twice:
         raise InputError(f"`names` of {family} has {twice[0]!r} twice. Give every parameter its own name.")
     return found
+
+
+def by_name(names: Sequence[str] | None, theta: Array) -> dict[str, Any]:
+    """Parameters by their names, or without names as one vector."""
+    if names is None:
+        return {"theta": theta.copy()}
+    return dict(zip(names, map(float, theta), strict=True))
+
+
+@dataclass(frozen=True)
+class AffineEvaluation(Evaluation):
+    """Scores s = offset + design·θ, and the same for their derivatives."""
+
+    score: Array
+    second: Array
+    design: Array
+    second_design: Array
+
+    def pullback(self, on_score: Array, on_second: Array | None, *, each: bool = False) -> Array:
+        if each:
+            rows = np.einsum("nm,nmp->np", on_score, self.design)
+            if on_second is not None:
+                rows = rows + np.einsum("nm,nmp->np", on_second, self.second_design)
+            return np.asarray(rows)
+        size = self.design.shape[2]
+        total = on_score.ravel() @ self.design.reshape(-1, size)
+        if on_second is not None:
+            total = total + on_second.ravel() @ self.second_design.reshape(-1, size)
+        return np.asarray(total)
+
+
+class AffineScores(Scores):
+    """s = offset + design·θ and ∂s = second_offset + second_design·θ along the sample's directions.
+
+    Estimators then have a closed form. The designs are ∂_k T_j and ∂²_k T_j of the statistics
+    T, (n, m, p); the offsets those of the log density at θ = 0, (n, m), None where that is constant.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        design: Array,
+        second_design: Array,
+        offset: Array | None = None,
+        second_offset: Array | None = None,
+    ) -> None:
+        self.coordinates = tuple(names)
+        self.n, directions, p = design.shape
+        self.design, self.second_design = np.ascontiguousarray(design), np.ascontiguousarray(second_design)
+        nothing = np.zeros((self.n, directions))
+        self.offset = nothing if offset is None else offset
+        self.second_offset = nothing if second_offset is None else second_offset
+        self.lower, self.upper = np.full(p, -np.inf), np.full(p, np.inf)
+
+    def starts(self, count: int, rng: np.random.Generator) -> Sequence[Array]:
+        return []
+
+    def evaluate(self, theta: Array, rows: slice, *, second: bool = True) -> AffineEvaluation:
+        first, second_design = self.design[rows], self.second_design[rows]
+        score, change = self.offset[rows] + first @ theta, self.second_offset[rows] + second_design @ theta
+        return AffineEvaluation(score, change, first, second_design)

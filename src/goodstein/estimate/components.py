@@ -12,10 +12,12 @@ diagonal all sums over rows are products of (n, K) and (n, d) matrices, and no (
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.estimate.base import Evaluation
 from goodstein.types import Array
 
 
@@ -111,10 +113,8 @@ class FullComponents:
         self.precision = np.linalg.inv(self.covariance)
         self.y = x - means[:, None, :]  # (K, n, d)
         self.s = -self.y @ self.precision
-        joint = log_weights[:, None] + 0.5 * (
-            np.linalg.slogdet(self.precision)[1][:, None] + (self.y * self.s).sum(axis=2)
-        )
-        self.r = responsibilities(joint.T)
+        logarithm = np.linalg.slogdet(self.precision)[1][:, None] + (self.y * self.s).sum(axis=2)
+        self.r = responsibilities((log_weights[:, None] + 0.5 * logarithm).T)
         self.score = np.asarray(np.einsum("nk,knd->nd", self.r, self.s))
 
     def second(self) -> Array:
@@ -166,3 +166,22 @@ class FullComponents:
         # dΛ = −Λ dΣ Λ and dΣ = dC Cᵀ + C dCᵀ.
         in_covariance = -self.precision @ through @ self.precision
         return np.asarray((in_covariance + in_covariance.transpose(0, 2, 1)) @ self.factors)
+
+
+Components = DiagonalComponents | FullComponents
+
+
+class MixtureEvaluation(Evaluation):
+    """Scores of a mixture at some rows, in the units of the data; `assemble` makes gradients in θ."""
+
+    def __init__(
+        self, parts: Components, unit: float, assemble: Callable[[ComponentGradients], Array], second: bool
+    ) -> None:
+        self._parts, self._unit, self._assemble = parts, unit, assemble
+        self.score = parts.score / unit
+        self.second = parts.second() / unit**2 if second else np.zeros_like(parts.score)
+
+    def pullback(self, on_score: Array, on_second: Array | None, *, each: bool = False) -> Array:
+        w = None if on_second is None else on_second / self._unit**2
+        pull = self._parts.pullback_each if each else self._parts.pullback
+        return self._assemble(pull(on_score / self._unit, w))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from goodstein.errors import InputError, ScoreError, describe_rows
-from goodstein.estimate.affine import AffineScores
-from goodstein.estimate.base import Sample, as_names
+from goodstein.estimate.base import AffineScores, ModelFamily, Sample, as_names, by_name
 from goodstein.estimate.functions import FIRST, SECOND, Lines
+from goodstein.estimate.parametric import model_at
 from goodstein.numerics.frameworks import Jax, framework_of
 from goodstein.types import Array
 
@@ -20,7 +20,7 @@ Function = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class ExponentialFamily:
+class ExponentialFamily(ModelFamily):
     r"""q(x) ∝ exp(θ·T(x) + b(x)) for a statistic T of your own, restricted to the domain.
 
     The score is affine in θ, so every estimator is a closed form, θ̂ = −A⁻¹b. Nothing has to be integrable
@@ -81,7 +81,6 @@ class ExponentialFamily:
         return f"ExponentialFamily({getattr(self.statistic, '__name__', repr(self.statistic))})"
 
     def scores(self, sample: Sample) -> ExponentialFamilyScores:
-        """The family at these data."""
         values = _matrix(self.statistic, sample.data, "statistic")
         if self.names is not None and len(self.names) != values.shape[1]:
             raise InputError(
@@ -96,7 +95,7 @@ class ExponentialFamily:
         offset = second_offset = None
         if self.base is not None:
             offset, second_offset = (part[:, :, 0] for part in _derivatives(self.base, sample, "base"))
-        return ExponentialFamilyScores(self, sample, first, second, offset, second_offset, summed_only)
+        return ExponentialFamilyScores(self, sample, summed_only, first, second, offset, second_offset)
 
     def _given(self, sample: Sample, p: int) -> tuple[Array, Array, bool]:
         """Derivatives that the user has supplied, and whether only the sum of the second ones is known."""
@@ -120,41 +119,24 @@ class ExponentialFamily:
                 f"`laplacian` of ExponentialFamily returned shape {laplacian.shape}, expected {expected}."
             )
         first = np.einsum("md,ndp->nmp", directions, gradient)
-        for what, array in (("gradient", first), ("laplacian", second)):
-            _require_finite(array, what)
+        _require_finite(first, "gradient")
+        _require_finite(second, "laplacian")
         return first, second, laplacian.ndim == 2 and len(directions) > 1
 
 
 class ExponentialFamilyScores(AffineScores):
     """The statistics' derivatives at the data."""
 
-    def __init__(
-        self,
-        family: ExponentialFamily,
-        sample: Sample,
-        first: Array,
-        second: Array,
-        offset: Array | None,
-        second_offset: Array | None,
-        summed_only: bool,
-    ) -> None:
-        self.family, self.domain = family, sample.domain
-        self.summed_only = summed_only
-        names = family.names or [f"theta[{j}]" for j in range(first.shape[2])]
-        super().__init__(names, first, second, offset, second_offset)
+    def __init__(self, family: ExponentialFamily, sample: Sample, summed_only: bool, *designs: Any) -> None:
+        self.family, self.domain, self.summed_only = family, sample.domain, summed_only
+        super().__init__(family.names or [f"theta[{j}]" for j in range(designs[0].shape[2])], *designs)
 
     def parameters(self, theta: Array) -> Mapping[str, Any]:
-        """θ, as one vector or by name."""
-        if self.family.names is None:
-            return {"theta": theta.copy()}
-        return dict(zip(self.family.names, map(float, theta), strict=True))
+        return by_name(self.family.names, theta)
 
     def model(self, theta: Array) -> Any:
-        """The density exp(θ·T + b) on the domain."""
-        from goodstein.estimate.parametric import model_at
-
         family = self.family
-        return model_at(_LogDensity(family), None, theta, self.domain, family.sample, repr(family))
+        return model_at(theta, self.domain, repr(family), logpdf=_LogDensity(family), sample=family.sample)
 
 
 class _LogDensity:

@@ -1,8 +1,9 @@
-"""What an estimator returns."""
+"""What an estimator returns, and its bootstrap."""
 
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,17 +14,18 @@ import numpy as np
 
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.errors import InputError
-from goodstein.estimate.base import Sample
-from goodstein.estimate.bootstrap import Bootstrap, Resampled, shortened
-from goodstein.estimate.minimise import Minimum, Objective, minimise
-from goodstein.nulls.base import draw_seed
-from goodstein.pipeline.compose import as_generator
-from goodstein.text import as_html, as_text, readable
+from goodstein.estimate.minimise import EstimationObjective, minimise
+from goodstein.text import Line, Report, Table, plain, readable
 from goodstein.types import RNG, Array
-from goodstein.validation import check_count
+from goodstein.validation import as_generator, check_count, check_share, draw_seed
 
-SINGULAR = 1e-12
-"""Ratio of the eigenvalues of the Hessian, scaled to a unit diagonal, below which it counts as singular."""
+MOST_LINES = 24
+"""Parameters in a printed table."""
+
+
+def as_vector(parameters: Mapping[str, Any]) -> Array:
+    """All parameters one after another, (p,)."""
+    return np.concatenate([np.ravel(np.asarray(value, dtype=np.float64)) for value in parameters.values()])
 
 
 class Interval(NamedTuple):
@@ -33,8 +35,134 @@ class Interval(NamedTuple):
     high: Any
 
 
+class Estimates(Report):
+    """Parameters with their standard errors and confidence intervals."""
+
+    parameters: Mapping[str, Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all parameters, each entry of an array by itself."""
+        return tuple(
+            name + (f"[{', '.join(map(str, index))}]" if index else "")
+            for name, value in self.parameters.items()
+            for index in np.ndindex(np.shape(value))
+        )
+
+    @property
+    @abstractmethod
+    def covariance(self) -> Array:
+        """Covariance of all parameters, (p, p)."""
+
+    @abstractmethod
+    def _ends(self, level: float) -> tuple[Array, Array]:
+        """Lower and upper ends of the confidence intervals, (p,) both."""
+
+    def _errors(self) -> Array:
+        return np.sqrt(np.diag(self.covariance))
+
+    def _shaped(self, values: Array) -> dict[str, Any]:
+        ends = np.cumsum([np.size(value) for value in self.parameters.values()])
+        parts = zip(self.parameters.items(), np.split(values, ends[:-1]), strict=True)
+        return {key: part.reshape(np.shape(v)) if np.ndim(v) else float(part[0]) for (key, v), part in parts}
+
+    @property
+    def standard_errors(self) -> Mapping[str, Any]:
+        """Standard errors by name, in the shape of the parameters; NaN where there are none."""
+        return self._shaped(self._errors())
+
+    def confidence_interval(self, level: float = 0.95) -> Mapping[str, Interval]:
+        """Confidence intervals by name."""
+        low, high = map(self._shaped, self._ends(check_share(level, "level")))
+        return {name: Interval(low[name], high[name]) for name in self.parameters}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "standard_errors": plain(self.standard_errors)}
+
+
+def parameter_table(header: Line, lines: list[list[str]], where: str) -> Table:
+    """The first lines of a long table, and where the rest is."""
+    if len(lines) > MOST_LINES:
+        left = len(lines) - MOST_LINES + 1
+        lines = [*lines[: MOST_LINES - 1], [f"({left} more in {where})", *[""] * (len(header) - 1)]]
+    return Table(header, lines)
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """The parameters of the k-th resample or None; its random numbers depend on (seed, k) alone.
+
+    The observations are counted, not copied, so that nothing of them is computed anew.
+    """
+
+    objective: EstimationObjective
+    start: Array
+    max_iterations: int
+    seed: int
+
+    def __call__(self, k: int) -> Array | None:
+        scores = self.objective.scores
+        rng = np.random.default_rng([self.seed, k])
+        counts = np.bincount(rng.integers(scores.n, size=scores.n), minlength=scores.n).astype(np.float64)
+        try:
+            minimum = minimise(self.objective, [self.start], self.max_iterations, counts)
+            return as_vector(scores.parameters(minimum.theta)) if minimum.converged else None
+        except InputError:
+            return None
+
+
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Bootstrap(Estimates):
+    """What the estimates would have been for other data of the same kind.
+
+    Standard errors are the standard deviations of the draws, confidence intervals their percentiles.
+
+    Attributes
+    ----------
+    parameters
+        The estimates themselves, by name.
+    draws
+        The estimates of every resample that could be fitted, (B, p), in the order of :attr:`names`.
+    failed
+        Number of resamples that could not be fitted, which are left out.
+    """
+
+    parameters: Mapping[str, Any] = field(repr=False)
+    draws: Array = field(repr=False)
+    failed: int
+
+    @property
+    def covariance(self) -> Array:
+        return np.atleast_2d(np.cov(self.draws, rowvar=False))
+
+    def _errors(self) -> Array:
+        return np.asarray(self.draws.std(axis=0, ddof=1))
+
+    def _ends(self, level: float) -> tuple[Array, Array]:
+        low, high = np.quantile(self.draws, [(1 - level) / 2, 1 - (1 - level) / 2], axis=0)
+        return low, high
+
+    def _title(self) -> str:
+        return "Bootstrap"
+
+    def _tables(self) -> list[Table]:
+        lines = [
+            [name, f"{e:.2g}", f"{a:.4g}", f"{b:.4g}"]
+            for name, e, a, b in zip(self.names, self._errors(), *self._ends(0.95), strict=True)
+        ]
+        return [parameter_table(["parameter", "std. error", "2.5 %", "97.5 %"], lines, ".draws")]
+
+    def _notes(self) -> list[str]:
+        remark = f"{len(self.draws)} resamples"
+        return [f"{remark}; {self.failed} more could not be fitted." if self.failed else f"{remark}."]
+
+
+SINGULAR = 1e-12
+"""Ratio of the eigenvalues of the Hessian, scaled to a unit diagonal, below which it counts as singular."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Estimates):
     """A fitted family.
 
     Attributes
@@ -74,16 +202,7 @@ class Fit:
     @property
     def theta(self) -> Array:
         """All parameters in one vector, (p,), in the order of :attr:`names`."""
-        return _flat(self.parameters)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the entries of :attr:`theta`."""
-        return tuple(
-            name + (f"[{', '.join(map(str, index))}]" if index else "")
-            for name, value in self.parameters.items()
-            for index in np.ndindex(np.shape(value))
-        )
+        return as_vector(self.parameters)
 
     @cached_property
     def model(self) -> Any:
@@ -120,11 +239,8 @@ class Fit:
         return np.asarray(covariance)
 
     def _jacobian(self, errors: Array) -> Array:
-        """Derivatives of the parameters in the coordinates of the search, (P, p).
-
-        Steps are a share of the standard errors of the coordinates: then rounding costs little however far
-        the data are from zero, and no parameter changes by more than it is uncertain.
-        """
+        """Derivatives of the parameters in the coordinates of the search, (P, p)."""
+        # By a share of the standard errors: rounding costs little however far the data are from zero.
         scores, theta = self._problem.scores, self._coordinates
         columns = []
         for j, error in enumerate(errors):
@@ -132,25 +248,16 @@ class Fit:
             move[j] = 1e-3 * error or 1e-5 * (abs(float(theta[j])) or 1.0)
             while True:
                 try:
-                    ahead, behind = (_flat(scores.parameters(theta + sign * move)) for sign in (1.0, -1.0))
+                    ahead, behind = (as_vector(scores.parameters(theta + by)) for by in (move, -move))
                     break
                 except InputError:  # no member of the family there
                     move /= 10.0
             columns.append((ahead - behind) / (2 * move[j]))
         return np.column_stack(columns)
 
-    @property
-    def standard_errors(self) -> Mapping[str, Any]:
-        """Standard errors by name, in the shape of :attr:`parameters`; NaN where there are none."""
-        with np.errstate(invalid="ignore"):
-            return _shaped(np.sqrt(np.diag(self.covariance)), self.parameters)
-
-    def confidence_interval(self, level: float = 0.95) -> Mapping[str, Interval]:
-        """Normal confidence intervals by name: the estimate and its standard error."""
-        quantile = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
-        half = quantile * np.sqrt(np.diag(self.covariance))
-        low, high = (_shaped(self.theta + sign * half, self.parameters) for sign in (-1.0, 1.0))
-        return {name: Interval(low[name], high[name]) for name in self.parameters}
+    def _ends(self, level: float) -> tuple[Array, Array]:
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self._errors()
+        return self.theta - half, self.theta + half
 
     def bootstrap(self, resamples: int = 200, rng: RNG = None, workers: Workers = None) -> Bootstrap:
         """Draw the observations anew, with replacement, and fit again, from this fit on.
@@ -166,16 +273,14 @@ class Fit:
         """
         check_count(resamples, "resamples", 2)
         check_workers(workers)
-        task = Resampled(
-            self._problem, self._coordinates, self.estimator.max_iterations, draw_seed(as_generator(rng))
-        )
+        seed, steps = draw_seed(as_generator(rng)), self.estimator.max_iterations
+        task = Resampled(self._problem, self._coordinates, steps, seed)
         found = run(task, range(resamples), workers, size=self.n * resamples)
         kept = [values for values in found if values is not None]
-        if len(kept) < 2:
-            raise InputError(
-                f"Of {resamples} resamples {len(kept)} could be fitted, too few for a bootstrap."
-            )
-        return Bootstrap(self.parameters, self.names, np.stack(kept), resamples - len(kept))
+        count = len(kept)
+        if count < 2:
+            raise InputError(f"Of {resamples} resamples {count} could be fitted, too few for a bootstrap.")
+        return Bootstrap(self.parameters, np.stack(kept), resamples - count)
 
     def refit(self, data: Any) -> Any:
         """The model that the same estimator fits to other data on the same domain.
@@ -186,36 +291,24 @@ class Fit:
         rng = copy.deepcopy(self._rng)
         return self.estimator.fit(data, self.family, domain=self.domain, rng=rng).model
 
-    def with_notes(self, notes: list[str]) -> Fit:
-        """The same fit with more to say; empty notes are none."""
-        more = tuple(note for note in notes if note)
-        return replace(self, notes=(*self.notes, *more)) if more else self
-
-    def __str__(self) -> str:
-        header, lines = self._table()
-        notes = [f"  {note}" for note in self._remarks()]
-        return "\n".join([self._title(), "", *as_text(header, lines), "", *notes])
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), *self._table(), self._remarks())
+    def with_note(self, note: str) -> Fit:
+        """The same fit with more to say; an empty note is none."""
+        return replace(self, notes=(*self.notes, note)) if note else self
 
     def _title(self) -> str:
         return f"{type(self.estimator).__name__}: {readable(self.family)}"
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+    def _tables(self) -> list[Table]:
         lines = [
             [name, f"{value:.4g}", "–" if np.isnan(error) else f"{error:.2g}"]
-            for name, value, error in zip(self.names, self.theta, errors, strict=True)
+            for name, value, error in zip(self.names, self.theta, self._errors(), strict=True)
         ]
-        return ["parameter", "estimate", "std. error"], shortened(lines, ".parameters")
+        return [parameter_table(["parameter", "estimate", "std. error"], lines, ".parameters")]
 
-    def _remarks(self) -> list[str]:
+    def _notes(self) -> list[str]:
         starts = "" if len(self.starts) == 1 else f", the lowest of {len(self.starts)} starts"
-        remarks = [
-            f"{self.n} observations on {self.domain!r}; objective {self.objective:.6g}{starts}.",
-            *self.notes,
-        ]
+        first = f"{self.n} observations on {self.domain!r}; objective {self.objective:.6g}{starts}."
+        remarks = [first, *self.notes]
         if not self.converged:
             remarks.append("The search did not converge: raise `max_iterations`.")
         if self.at_bounds:
@@ -227,54 +320,3 @@ class Fit:
                 "do not determine all parameters."
             )
         return remarks
-
-
-def search(
-    estimator: Any, family: Any, sample: Sample, objective: Objective, rng: np.random.Generator
-) -> Fit:
-    """Minimise the objective and say what was found."""
-    scores = objective.scores
-    before = copy.deepcopy(rng)
-    starts = scores.starts(estimator.starts, rng)
-    minimum: Minimum = minimise(objective, starts, estimator.max_iterations)
-    theta = scores.canonical(minimum.theta)
-    fixed = scores.fixed(theta)
-    bound = dict.fromkeys(name for name, at in zip(scores.coordinates, fixed, strict=True) if at)
-    return Fit(
-        parameters=scores.parameters(theta),
-        objective=minimum.value,
-        converged=minimum.converged,
-        at_bounds=tuple(bound),
-        starts=minimum.starts,
-        n=len(sample),
-        family=family,
-        estimator=estimator,
-        domain=sample.domain,
-        notes=tuple(scores.notes(theta)),
-        _problem=objective,
-        _coordinates=theta,
-        _rng=before,
-    )
-
-
-def check_level(level: float) -> float:
-    """A confidence level between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InputError(f"`level` must be a number between 0 and 1, such as 0.95, got {level!r}.")
-    return float(level)
-
-
-def _flat(parameters: Mapping[str, Any]) -> Array:
-    return np.concatenate([np.ravel(np.asarray(value, dtype=np.float64)) for value in parameters.values()])
-
-
-def _shaped(values: Array, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A vector in the shapes of the parameters."""
-    shaped: dict[str, Any] = {}
-    first = 0
-    for name, value in parameters.items():
-        size = int(np.size(value))
-        part = values[first : first + size]
-        shaped[name] = part.reshape(np.shape(value)) if np.ndim(value) else float(part[0])
-        first += size
-    return shaped

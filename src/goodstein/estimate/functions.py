@@ -30,31 +30,17 @@ SECOND = np.array([-9, 128, -1008, 8064, -14350, 8064, -1008, 128, -9]) / 5040
 
 
 class At:
-    """A function of (x, θ) at one θ; a class, so that it can be pickled if the function can."""
+    """A function of (x, θ, …) at one θ; a class, so that it can be pickled if the function can."""
 
     def __init__(self, function: Callable[..., Any], theta: Array) -> None:
         self.function, self.theta = function, theta
 
-    def __call__(self, x: Any) -> Any:
-        return self.function(x, self.theta)
+    def __call__(self, x: Any, *others: Any) -> Any:
+        return self.function(x, self.theta, *others)
 
 
 class Recognised:
-    """A user's function of points and parameters, and how it wants to be called.
-
-    Parameters
-    ----------
-    function
-        f(x, θ), of all points or of one, of NumPy or JAX arrays.
-    kind
-        Whether it is a log density or a score.
-    x
-        The data, on a few rows of which it is tried.
-    theta
-        The parameters with which it is tried.
-    name
-        What messages call it.
-    """
+    """A user's function f(x, θ), of all points or of one, of NumPy or JAX arrays, and how it is called."""
 
     def __init__(self, function: Callable[..., Any], kind: Kind, x: Array, theta: Array, name: str) -> None:
         self.function, self.kind = function, kind
@@ -170,11 +156,10 @@ class ByDifferences:
 
     def derivatives(self, theta: Array) -> tuple[Array, Array]:
         """∂_k log q and ∂²_k log q at all rows, (n, m) both."""
+        values = self.lines.evaluate(lambda x: self.function.values(x, theta))
         if self.function.kind is Kind.SCORE:
-            values = self.lines.evaluate(lambda x: self.function.values(x, theta))
             along = np.einsum("jnmd,md->jnm", values, self.sample.directions)
             return along[4], self.lines.difference(FIRST, along)
-        values = self.lines.evaluate(lambda x: self.function.values(x, theta))
         return self.lines.difference(FIRST, values), self.lines.difference(SECOND, values, order=2)
 
     def pullback(self, theta: Array, on_score: Array, on_second: Array, each: bool) -> Array:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.estimate.base import Scores
+from goodstein.estimate.base import AffineScores, Scores
 from goodstein.types import Array
 
 FLAT = 1e-4
@@ -22,34 +22,37 @@ ROUNDS = 4
 """How often the best search goes on after the steps of numerical derivatives have been adapted to it."""
 
 
-class Objective(Protocol):
+class EstimationObjective(ABC):
     """An average over observations that an estimator minimises."""
 
-    @property
-    def scores(self) -> Scores:
-        """The family at the data."""
-        ...
+    scores: Scores
+    """The family at the data."""
+    scale: float
+    """A typical size of the objective, by which it is divided in the search."""
 
-    @property
-    def scale(self) -> float:
-        """A typical size of the objective, by which it is divided in the search."""
-        ...
-
+    @abstractmethod
     def value_and_gradient(self, theta: Array, counts: Array | None = None) -> tuple[float, Array]:
         """The objective and its gradient (p,), each row counted so often."""
-        ...
 
-    def solve(self, counts: Array | None = None) -> Array:
-        """The minimum in closed form, for affine families only."""
-        ...
-
-    def hessian(self, theta: Array) -> Array:
-        """Second derivatives, (p, p)."""
-        ...
-
+    @abstractmethod
     def influences(self, theta: Array) -> Array:
         """Vectors ψ_i, (n, p), whose mean has the variance of the objective's gradient."""
-        ...
+
+    @abstractmethod
+    def quadratic(self, scores: AffineScores, counts: Array | None) -> tuple[Array, Array]:
+        """A and b of the objective θᵀAθ + 2bᵀθ + c, which it is for scores that are affine in θ."""
+
+    def solve(self, counts: Array | None = None) -> Array | None:
+        """The minimum in closed form, θ = −A⁻¹b; None where there is none."""
+        if not isinstance(self.scores, AffineScores):
+            return None
+        return solve_normal_equations(*self.quadratic(self.scores, counts), self.scores.coordinates)
+
+    def hessian(self, theta: Array) -> Array:
+        """Second derivatives, (p, p): 2A, or by differences of the gradient."""
+        if isinstance(self.scores, AffineScores):
+            return 2.0 * self.quadratic(self.scores, None)[0]
+        return hessian_by_differences(self, theta)
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,12 @@ class Minimum:
 
 
 def minimise(
-    objective: Objective, starts: Sequence[Array], max_iterations: int, counts: Array | None = None
+    objective: EstimationObjective, starts: Sequence[Array], max_iterations: int, counts: Array | None = None
 ) -> Minimum:
     """The lowest of the minima found from the starts, by L-BFGS-B."""
     scores = objective.scores
-    if getattr(scores, "affine", False):
-        theta = objective.solve(counts)
+    theta = objective.solve(counts)
+    if theta is not None:
         value = objective.value_and_gradient(theta, counts)[0]
         return Minimum(theta, value, True, (value,))
     found = [_descend(objective, start, max_iterations, counts, COARSE) for start in starts]
@@ -104,7 +107,7 @@ class _NotFiniteError(Exception):
 
 
 def _descend(
-    objective: Objective, start: Array, max_iterations: int, counts: Array | None, tolerance: float
+    objective: EstimationObjective, start: Array, max_iterations: int, counts: Array | None, tolerance: float
 ) -> Minimum:
     from scipy.optimize import minimize
 
@@ -121,20 +124,10 @@ def _descend(
         return value / scale, gradient * units / scale
 
     try:
-        result = minimize(
-            scaled,
-            np.clip(start / units, lower, upper),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=np.column_stack([lower, upper]),
-            options={
-                "maxiter": max_iterations,
-                "maxfun": 20 * max_iterations,
-                "maxcor": 20,
-                "ftol": tolerance,
-                "gtol": 1e-7,
-            },
-        )
+        limits = {"maxiter": max_iterations, "maxfun": 20 * max_iterations, "ftol": tolerance, "gtol": 1e-7}
+        first, bounds = np.clip(start / units, lower, upper), np.column_stack([lower, upper])
+        options = {**limits, "maxcor": 20}
+        result = minimize(scaled, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     except _NotFiniteError as stop:
         return Minimum(stop.theta, np.inf, False, (np.inf,))
     slope = np.clip(result.x - result.jac, lower, upper) - result.x
@@ -144,11 +137,8 @@ def _descend(
     return Minimum(theta, value, arrived, (value,))
 
 
-def hessian_by_differences(objective: Objective, theta: Array) -> Array:
-    """Second derivatives of the objective by central differences of its gradient, (p, p).
-
-    Coordinates at a bound are left out, with rows and columns of zeros.
-    """
+def hessian_by_differences(objective: EstimationObjective, theta: Array) -> Array:
+    """Second derivatives by central differences of the gradient, (p, p); zeros for coordinates at a bound."""
     scores = objective.scores
     # Not beyond a bound, where there need be no objective.
     room = 0.9 * np.minimum(theta - scores.lower, scores.upper - theta)
@@ -158,8 +148,7 @@ def hessian_by_differences(objective: Objective, theta: Array) -> Array:
     for j in free:
         move = np.zeros_like(theta)
         move[j] = steps[j]
-        ahead = objective.value_and_gradient(theta + move)[1]
-        behind = objective.value_and_gradient(theta - move)[1]
+        ahead, behind = (objective.value_and_gradient(theta + by)[1] for by in (move, -move))
         matrix[free, j] = (ahead - behind)[free] / (2 * steps[j])
     return np.asarray((matrix + matrix.T) / 2)
 
@@ -171,8 +160,9 @@ def solve_normal_equations(matrix: Array, right: Array, names: Sequence[str]) ->
     empty = np.flatnonzero(size == 0)
     if empty.size:
         raise InputError(
-            f"`family`: the score does not depend on {names[empty[0]]!r} at these data, so it cannot be "
-            "estimated. Remove it from the family."
+            f"the score does not depend on {names[empty[0]]!r} at these data, so it cannot be "
+            "estimated. Remove it from the family.",
+            argument="family",
         )
     values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
     if values[0] <= 1e-12 * len(values) * values[-1]:
@@ -181,9 +171,10 @@ def solve_normal_equations(matrix: Array, right: Array, names: Sequence[str]) ->
         terms = [f"{c:+.3g}·{name}" for c, name in zip(direction, names, strict=True) if abs(c) > 1e-6]
         kind = "is singular" if values[0] > -1e-8 * values[-1] else "has a negative eigenvalue"
         raise InputError(
-            f"`family`: the matrix of the quadratic objective {kind}: moving the parameters along "
+            f"the matrix of the quadratic objective {kind}: moving the parameters along "
             f"{' '.join(terms[:6])}{' …' if len(terms) > 6 else ''} does not raise it, so these data do not "
-            "determine them. Remove a statistic, pass more data or, if these are far from zero, centre them."
+            "determine them. Remove a statistic, pass more data or, if these are far from zero, centre them.",
+            argument="family",
         )
     solution = vectors @ ((vectors.T @ (right / size)) / values)
     return np.asarray(-solution / size)

@@ -11,10 +11,12 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows
-from goodstein.estimate.base import AT_BOUND, Sample, Scores, as_names
+from goodstein.estimate.base import AT_BOUND, Evaluation, ModelFamily, Sample, Scores, as_names, by_name
 from goodstein.estimate.functions import At, ByDifferences, ByJax, Recognised
+from goodstein.families import Truncated
 from goodstein.families.checks import as_parameter
 from goodstein.models.callables import Kind
+from goodstein.models.model import Model
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, ArrayLike, BoolArray
 
@@ -31,7 +33,7 @@ DOUBTFUL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Parametric:
+class Parametric(ModelFamily):
     """A model log q(x; θ) of your own, up to its normalising constant, restricted to the domain.
 
     Parameters
@@ -105,9 +107,8 @@ class Parametric:
         upper = np.array([np.inf if high is None else high for _, high in pairs], dtype=np.float64)
         wrong = np.flatnonzero(~(lower < upper))
         if wrong.size:
-            raise InputError(
-                f"`bounds` of parameter {wrong[0]} are {pairs[wrong[0]]}; lower must be below upper."
-            )
+            which = f"`bounds` of parameter {wrong[0]} are {pairs[wrong[0]]}"
+            raise InputError(f"{which}; lower must be below upper.")
         return lower, upper
 
     def __repr__(self) -> str:
@@ -115,7 +116,6 @@ class Parametric:
         return f"Parametric({getattr(function, '__name__', repr(function))}, p={self.start.shape[1]})"
 
     def scores(self, sample: Sample) -> ParametricScores:
-        """The family at these data."""
         return ParametricScores(self, sample)
 
 
@@ -139,12 +139,12 @@ class ParametricScores(Scores):
                 f"{name} is not finite at {describe_rows(bad)} with the parameters `start`. Begin where it "
                 "is finite at all data, or pass the right `domain`."
             )
-        self.functions: ByJax | ByDifferences = (
-            ByJax(function, sample)
-            if function.is_jax
-            else ByDifferences(function, sample, (self.lower, self.upper), name)
-        )
         self.name = name
+        self.functions: ByJax | ByDifferences
+        if function.is_jax:
+            self.functions = ByJax(function, sample)
+        else:
+            self.functions = ByDifferences(function, sample, (self.lower, self.upper), name)
         self._use(np.min([self._units(start) for start in family.start], axis=0))
 
     def _use(self, units: Array) -> None:
@@ -182,7 +182,6 @@ class ParametricScores(Scores):
         return fallback
 
     def settle(self, theta: Array) -> bool:
-        """Units and steps anew, where they have become others."""
         units = self._units(theta)
         ratio = units / self.units
         if ((ratio > 0.5) & (ratio < 2.0)).all():
@@ -196,7 +195,6 @@ class ParametricScores(Scores):
         return np.asarray((theta - self.lower <= room) | (self.upper - theta <= room))
 
     def starts(self, count: int, rng: np.random.Generator) -> Sequence[Array]:
-        """Those that the user has given, all of them."""
         return list(self.family.start)
 
     def steps(self, theta: Array) -> Array:
@@ -208,17 +206,12 @@ class ParametricScores(Scores):
         return ParametricEvaluation(self.functions, theta)
 
     def parameters(self, theta: Array) -> Mapping[str, Any]:
-        """θ, as one vector or by name."""
-        if self.family.names is None:
-            return {"theta": theta.copy()}
-        return dict(zip(self.family.names, map(float, theta), strict=True))
+        return by_name(self.family.names, theta)
 
     def model(self, theta: Array) -> Any:
-        """The user's functions at these parameters."""
-        family = self.family
-        return model_at(
-            family.log_density, family.score, theta, self.sample.domain, family.sample, repr(family)
-        )
+        own, domain = self.family, self.sample.domain
+        functions = {"logpdf": own.log_density, "score": own.score, "sample": own.sample}
+        return model_at(theta, domain, repr(own), **functions)
 
     def notes(self, theta: Array) -> list[str]:
         """Warn where the fixed steps were too coarse for the model that was found."""
@@ -228,18 +221,12 @@ class ParametricScores(Scores):
         function = self.functions.function
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NumericalScoreWarning)
-            adaptive = gradient(
-                lambda points: function.values(points, theta),
-                x[rows],
-                self.sample.domain,
-                name=self.name,
-                remedy="write it with JAX",
-            )
+            at, domain = lambda points: function.values(points, theta), self.sample.domain
+            adaptive = gradient(at, x[rows], domain, name=self.name, remedy="write it with JAX")
         fixed = self.functions.derivatives(theta)[0][rows]
         expected = adaptive @ self.sample.directions.T
-        error = np.abs(fixed - expected).max(axis=1) / (
-            np.abs(expected).max(axis=1) + np.abs(expected).mean()
-        )
+        size = np.abs(expected).max(axis=1) + np.abs(expected).mean()
+        error = np.abs(fixed - expected).max(axis=1) / size
         if not error.max() > DOUBTFUL:
             return []
         message = (
@@ -251,7 +238,7 @@ class ParametricScores(Scores):
         return [message]
 
 
-class ParametricEvaluation:
+class ParametricEvaluation(Evaluation):
     """Scores at one θ, with derivatives made when they are asked for."""
 
     def __init__(self, functions: ByJax | ByDifferences, theta: Array) -> None:
@@ -259,39 +246,14 @@ class ParametricEvaluation:
         self.score, self.second = functions.derivatives(theta)
 
     def pullback(self, on_score: Array, on_second: Array | None, *, each: bool = False) -> Array:
-        """Gradient in θ."""
         nothing = np.zeros_like(on_score) if on_second is None else on_second
         return self._functions.pullback(self._theta, on_score, nothing, each)
 
 
-class _Sampler:
-    """sample(n, rng) of a sampler (n, θ, rng)."""
-
-    def __init__(self, function: Function, theta: Array) -> None:
-        self.function, self.theta = function, theta
-
-    def __call__(self, n: int, rng: np.random.Generator) -> Any:
-        return self.function(n, self.theta, rng)
-
-
-def model_at(
-    log_density: Function | None,
-    score: Function | None,
-    theta: Array,
-    domain: Domain,
-    sample: Function | None,
-    name: str,
-) -> Any:
+def model_at(theta: Array, domain: Domain, name: str, **functions: Function | None) -> Any:
     """A model from functions of (x, θ); with a sampler it is truncated by rejection."""
-    from goodstein.families import Truncated
-    from goodstein.models.model import Model
-
-    model = Model(
-        logpdf=None if log_density is None else At(log_density, theta),
-        score=None if score is None else At(score, theta),
-        sample=None if sample is None else _Sampler(sample, theta),
-        name=f"{name} at {np.array2string(theta, precision=4, threshold=6)}",
-    )
-    if sample is not None and domain.has_boundary:
-        return Truncated(model, domain)
-    return model.on(domain)
+    at: dict[str, Any] = {
+        role: None if function is None else At(function, theta) for role, function in functions.items()
+    }
+    model = Model(**at, name=f"{name} at {np.array2string(theta, precision=4, threshold=6)}")
+    return Truncated(model, domain) if model.has_sample and domain.has_boundary else model.on(domain)

@@ -3,33 +3,75 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from goodstein.adapters.model import as_model
-from goodstein.auditing.boundary import TOLERANCE, Exponents, exponents
-from goodstein.auxiliary.base import Auxiliary, BoundaryDistance
-from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, InputError, ScoreError, describe_rows
-from goodstein.estimate.base import Sample, Scores, as_family, as_sample, require_rows
-from goodstein.estimate.fit import Fit, search
-from goodstein.estimate.matching import MatchingObjective
-from goodstein.estimate.minimise import minimise
-from goodstein.estimate.weights import SquaredDistance
-from goodstein.models.model import Model
+from goodstein.auditing.conditions import TOLERANCE
+from goodstein.auxiliary.base import Auxiliary
+from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.estimate.base import AffineScores, Evaluation, ModelFamily, Sample, Scores
+from goodstein.estimate.estimator import Estimator
+from goodstein.estimate.faces import SquaredDistance, of_flat_density, of_model, too_steep, without_variance
+from goodstein.estimate.fit import Fit
+from goodstein.estimate.minimise import EstimationObjective, minimise
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
-from goodstein.pipeline.compose import as_generator
-from goodstein.types import RNG, Array
-from goodstein.validation import check_count
+from goodstein.types import Array
 
-POLE = 0.01
-"""Exponent of the density at a face from which its score has a pole there; less is rounding."""
+
+class MatchingObjective(EstimationObjective):
+    """The mean of ℓ(x; θ) = Σ_k g_k (s_k² + 2 ∂_k s_k) + 2 ∂_k g_k · s_k over the observations.
+
+    s = ∇log q along orthonormal directions k; up to a constant its mean is E Σ_k g_k (∂_k log p − s_k)². The
+    weight and its slope are g_k and ∂_k g_k, (n, m) both, and `unit` is a length on which the data vary.
+    """
+
+    def __init__(self, scores: Scores, weight: Array, slope: Array, unit: float) -> None:
+        self.scores = scores
+        self.weight, self.slope = weight, slope
+        self.unit = unit
+        self.scale = float(weight.mean()) * weight.shape[1] / unit**2
+
+    def value_and_gradient(self, theta: Array, counts: Array | None = None) -> tuple[float, Array]:
+        value, gradient = 0.0, np.zeros(self.scores.size)
+        total = float(self.scores.n if counts is None else counts.sum())
+        for rows in self.scores.row_blocks():
+            evaluation, on_score, on_second, losses = self._block(theta, rows)
+            if counts is not None:
+                losses = losses * counts[rows]
+                on_score, on_second = on_score * counts[rows, None], on_second * counts[rows, None]
+            value += float(losses.sum())
+            gradient += evaluation.pullback(on_score, on_second)
+        return value / total, gradient / total
+
+    def influences(self, theta: Array) -> Array:
+        """∇_θ ℓ at each observation, (n, p)."""
+        parts = []
+        for rows in self.scores.row_blocks():
+            evaluation, on_score, on_second, _ = self._block(theta, rows)
+            parts.append(evaluation.pullback(on_score, on_second, each=True))
+        return np.concatenate(parts)
+
+    def quadratic(self, scores: AffineScores, counts: Array | None) -> tuple[Array, Array]:
+        weight, slope = self.weight, self.slope
+        if counts is not None:
+            weight, slope = weight * counts[:, None], slope * counts[:, None]
+        design = scores.design.reshape(-1, scores.size)
+        matrix = design.T @ (weight.reshape(-1, 1) * design)
+        right = design.T @ (weight * scores.offset + slope).ravel()
+        right += scores.second_design.reshape(-1, scores.size).T @ weight.ravel()
+        return matrix / scores.n, right / scores.n
+
+    def _block(self, theta: Array, rows: slice) -> tuple[Evaluation, Array, Array, Array]:
+        """The evaluation, the derivatives of ℓ in s and ∂s, and ℓ itself, at some rows."""
+        evaluation = self.scores.evaluate(theta, rows)
+        g, dg, s = self.weight[rows], self.slope[rows], evaluation.score
+        losses = (g * (s * s + 2.0 * evaluation.second) + 2.0 * dg * s).sum(axis=1)
+        return evaluation, 2.0 * (g * s + dg), 2.0 * g, losses
 
 
 @dataclass(frozen=True)
-class ScoreMatching:
+class ScoreMatching(Estimator):
     r"""Score matching on R^d: the parameters whose score is closest to that of the data.
 
     .. math:: \hat θ = \arg\min_θ \frac1n \sum_i \|s_θ(x_i)\|^2 + 2 \nabla \cdot s_θ(x_i),
@@ -52,8 +94,8 @@ class ScoreMatching:
     Examples
     --------
     >>> import numpy as np
-    >>> from goodstein.estimate import Normal, ScoreMatching
-    >>> fit = ScoreMatching().fit([[0.0, 0.0], [2.0, 0.0], [0.0, 4.0], [2.0, 4.0], [1.0, 2.0]], Normal())
+    >>> from goodstein.estimate import AnyNormal, ScoreMatching
+    >>> fit = ScoreMatching().fit([[0.0, 0.0], [2.0, 0.0], [0.0, 4.0], [2.0, 4.0], [1.0, 2.0]], AnyNormal())
     >>> fit.parameters["mean"].round(12)
     array([1., 2.])
     """
@@ -61,26 +103,18 @@ class ScoreMatching:
     starts: int = 5
     max_iterations: int = 500
 
-    def __post_init__(self) -> None:
-        check_count(self.starts, "starts")
-        check_count(self.max_iterations, "max_iterations")
-
-    def fit(self, data: Any, family: Any, *, domain: Domain | None = None, rng: RNG = None) -> Fit:
-        """Fit a family to data; see :meth:`TruncatedScoreMatching.fit`."""
-        family = as_family(family)
-        sample = as_sample(data, family, domain)
+    def _fitted(self, family: ModelFamily, sample: Sample, rng: np.random.Generator) -> Fit:
         if sample.domain.has_boundary:
             raise DomainError(
                 f"{sample.domain!r} has a boundary, where the density need not vanish, and the estimate "
                 "would be wrong. Use TruncatedScoreMatching()."
             )
-        scores = family.scores(sample)
         ones = np.ones((len(sample), len(sample.directions)))
-        return _fitted(self, family, sample, scores, (ones, np.zeros_like(ones)), None, rng)
+        return _matched(self, family, sample, family.scores(sample), (ones, np.zeros_like(ones)), rng)
 
 
 @dataclass(frozen=True)
-class TruncatedScoreMatching:
+class TruncatedScoreMatching(Estimator):
     r"""Score matching on a region with a boundary.
 
     .. math::
@@ -110,10 +144,10 @@ class TruncatedScoreMatching:
     Examples
     --------
     >>> import goodstein as gs
-    >>> from goodstein.estimate import Normal, TruncatedScoreMatching
+    >>> from goodstein.estimate import AnyNormal, TruncatedScoreMatching
     >>> region = gs.Box(0.0, 3.0)
     >>> x = gs.families.Truncated(gs.families.Normal(-1.0, 1.0), region).sample(20_000, rng=1)
-    >>> fit = TruncatedScoreMatching().fit(x, Normal(), domain=region)
+    >>> fit = TruncatedScoreMatching().fit(x, AnyNormal(), domain=region)
     >>> print(x.mean().round(1), fit.parameters["mean"].round(1))
     0.5 [-1.]
     """
@@ -125,87 +159,85 @@ class TruncatedScoreMatching:
     def __post_init__(self) -> None:
         if self.auxiliary is not None:
             Standardised(self.auxiliary)  # the same check, in the same words
-        check_count(self.starts, "starts")
-        check_count(self.max_iterations, "max_iterations")
+        super().__post_init__()
 
-    def fit(self, data: Any, family: Any, *, domain: Domain | None = None, rng: RNG = None) -> Fit:
-        """Fit a family to data.
-
-        Parameters
-        ----------
-        data
-            Observations, (n, d) or a data frame, all of them in the domain.
-        family
-            :class:`Mixture`, :class:`Normal`, :class:`Dirichlet`, :class:`ExponentialFamily`,
-            :class:`Parametric`, or an object of your own; see :class:`goodstein.estimate.base.Family`.
-        domain
-            The region; None takes the family's own.
-        rng
-            Seed or generator of the starts.
-
-        Returns
-        -------
-        Fit
-        """
-        family = as_family(family)
-        sample = as_sample(data, family, domain)
-        if not sample.domain.has_boundary:
+    def _fitted(self, family: ModelFamily, sample: Sample, rng: np.random.Generator) -> Fit:
+        domain = sample.domain
+        if not domain.has_boundary:
             raise DomainError(
-                f"{sample.domain!r} has no boundary at which a weight could vanish. Pass the `domain` to "
-                "which the data are restricted, or use ScoreMatching()."
+                f"{domain!r} has no boundary at which a weight could vanish. Pass the `domain` to which the "
+                "data are restricted, or use ScoreMatching()."
             )
         scores = family.scores(sample)
-        auxiliary = self._auxiliary(family, sample)
+        chosen = family.default_auxiliary(domain) if self.auxiliary is None else self.auxiliary
+        auxiliary = chosen.fitted(sample.data, domain)
+        for face in of_flat_density(Standardised(auxiliary), sample):
+            if not face.weight > TOLERANCE:
+                raise InputError(
+                    f"{auxiliary!r} does not vanish at the face {face.face} of {domain!r}, so the estimate "
+                    "would be wrong. Use BoundaryDistance(), or an auxiliary function that is zero on the "
+                    "whole boundary."
+                )
         weights = _weights(auxiliary, sample)
-        _require_steep_enough(auxiliary, scores, sample)
-        return _fitted(self, family, sample, scores, weights, auxiliary, rng)
+        closed = isinstance(scores, AffineScores)
+        if closed:
+            self._require_pilot(auxiliary, scores, sample, None)
+        if scores.summed_only and np.ptp(weights[0], axis=1).any():
+            raise InputError(
+                f"{auxiliary!r} weights every coordinate by itself, so `laplacian` of {family!r} must return "
+                f"the second derivatives of every coordinate, shape {(*sample.data.shape, scores.size)}, not "
+                "their sum. Or use BoundaryDistance()."
+            )
+        fit = _matched(self, family, sample, scores, weights, rng)
+        if scores.bounded:
+            return fit
+        found = of_model(fit.model, auxiliary, sample)
+        if wrong := too_steep(found, auxiliary):
+            raise InputError(wrong)
+        if not closed:
+            self._require_pilot(auxiliary, scores, sample, fit)
+        return fit.with_note(without_variance(found, auxiliary))
 
-    def _auxiliary(self, family: Any, sample: Sample) -> Auxiliary:
-        own = getattr(family, "default_auxiliary", None)
-        chosen = self.auxiliary
-        if chosen is None:
-            chosen = BoundaryDistance() if own is None else own(sample.domain)
-        chosen = chosen.fitted(sample.data, sample.domain)
-        _require_vanishing(chosen, sample)
-        return chosen
+    def _require_pilot(self, auxiliary: Auxiliary, scores: Scores, sample: Sample, fit: Fit | None) -> None:
+        """Raise where g cannot make up for a density that is infinite, or zero, at a face.
+
+        With such a weight the fit tends to a flat density at that face, so that nothing is wrong with it to
+        look at. A pilot with a weight that is always steep enough shows what the density is like; it costs
+        nothing where there is a closed form, and goes on from the fit where there is none.
+        """
+        if isinstance(auxiliary, SquaredDistance):
+            return
+        unit, starts, counts = 1.0, [], None
+        if fit is not None:
+            # Each row once: numerical steps stay those of the fit.
+            unit, starts, counts = fit._problem.unit, [fit._coordinates], np.ones(len(sample))
+        try:
+            pilot = MatchingObjective(scores, *_weights(SquaredDistance(), sample), unit)
+            model = scores.model(minimise(pilot, starts, self.max_iterations, counts).theta)
+        except InputError:
+            return  # what is wrong is said of the fit itself
+        if wrong := too_steep(of_model(model, auxiliary, sample), auxiliary):
+            raise InputError(wrong)
 
 
-def _fitted(
-    estimator: Any,
-    family: Any,
+def _matched(
+    estimator: Estimator,
+    family: ModelFamily,
     sample: Sample,
     scores: Scores,
     weights: tuple[Array, Array],
-    auxiliary: Auxiliary | None,
-    rng: RNG,
+    rng: np.random.Generator,
 ) -> Fit:
-    """The fit of a family with these weights."""
-    generator = as_generator(rng)
-    weight, slope = weights
-    require_rows(scores, repr(family))
-    if getattr(scores, "summed_only", False) and np.ptp(weight, axis=1).any():
-        raise InputError(
-            f"{auxiliary!r} weights every coordinate by itself, so `laplacian` of {family!r} must return the "
-            f"second derivatives of every coordinate, shape {(len(sample), sample.domain.dim, scores.size)}, "
-            "not their sum. Or use BoundaryDistance()."
-        )
+    """The fit of a family with these weights and their slopes."""
     along = sample.data @ sample.directions.T
-    objective = MatchingObjective(scores, weight, slope, float(np.sqrt(along.var(axis=0).mean())))
-    fit = search(estimator, family, sample, objective, generator)
-    if not fit.objective < 0:  # that of a score which is zero everywhere
-        fit = fit.with_notes(
-            [
-                "The fit is no closer to the data than a flat density: the search has run away from them, or "
-                "the family does not describe them. Try other starts."
-            ]
-        )
-    if auxiliary is None or scores.bounded:
+    objective = MatchingObjective(scores, *weights, float(np.sqrt(along.var(axis=0).mean())))
+    fit = estimator._search(family, sample, objective, rng)
+    if fit.objective < 0:  # that of a score which is zero everywhere
         return fit
-    faces = _faces(fit.model, sample, auxiliary)
-    wrong = _steepness(faces, auxiliary) or _hidden_steepness(fit, sample, auxiliary)
-    if wrong:
-        raise InputError(wrong)
-    return fit.with_notes([_without_variance(faces, auxiliary)])
+    return fit.with_note(
+        "The fit is no closer to the data than a flat density: the search has run away from them, or the "
+        "family does not describe them. Try other starts."
+    )
 
 
 def _weights(auxiliary: Auxiliary, sample: Sample) -> tuple[Array, Array]:
@@ -221,104 +253,11 @@ def _weights(auxiliary: Auxiliary, sample: Sample) -> tuple[Array, Array]:
     weight = np.array(np.broadcast_to(g[:, None], slope.shape)) if g.ndim == 1 else g
     negative = np.asarray((weight < 0).any(axis=1))
     if negative.any():
-        raise InputError(
-            f"{auxiliary!r} is negative at {describe_rows(negative)}. A weight must not be negative."
-        )
+        where = describe_rows(negative)
+        raise InputError(f"{auxiliary!r} is negative at {where}. A weight must not be negative.")
     if not weight.any():
         raise InputError(
             f"{auxiliary!r} is zero at all {len(weight)} observations, so nothing can be estimated. Check "
             "it, and that the data do not all lie on the boundary."
         )
     return weight, slope
-
-
-class _Flat:
-    """The score of the uniform density."""
-
-    def __call__(self, x: Array) -> Array:
-        return np.zeros_like(x)
-
-
-def _require_vanishing(auxiliary: Auxiliary, sample: Sample) -> None:
-    """Raise where g does not go to zero at some face."""
-    flat = Model(score=_Flat(), domain=sample.domain, batched=True)
-    operator, rng = Standardised(auxiliary), np.random.default_rng(0)
-    for face in exponents(flat, sample.domain, operator, sample.data, rng):
-        if not face.weight > TOLERANCE:
-            raise InputError(
-                f"{auxiliary!r} does not vanish at the face {face.face} of {sample.domain!r}, so the "
-                "estimate would be wrong. Use BoundaryDistance(), or an auxiliary function that is zero on "
-                "the whole boundary."
-            )
-
-
-def _require_steep_enough(auxiliary: Auxiliary, scores: Scores, sample: Sample) -> None:
-    """Raise where g cannot make up for a density that is infinite, or zero, at a face.
-
-    With such a weight the fit tends to a flat density at that face, so that nothing is wrong with it to
-    look at. A pilot fit with a weight that is always steep enough shows what the density is like; it costs
-    nothing where there is a closed form.
-    """
-    if isinstance(auxiliary, SquaredDistance) or not getattr(scores, "affine", False):
-        return
-    try:
-        pilot = MatchingObjective(scores, *_weights(SquaredDistance(), sample), 1.0)
-        model = scores.model(pilot.solve())
-    except InputError:
-        return  # what is wrong will be said of the fit itself
-    wrong = _steepness(_faces(model, sample, auxiliary), auxiliary)
-    if wrong:
-        raise InputError(wrong)
-
-
-def _hidden_steepness(fit: Fit, sample: Sample, auxiliary: Auxiliary) -> str:
-    """What :func:`_require_steep_enough` finds, for families without closed form: a pilot from the fit on."""
-    scores = fit._problem.scores
-    if isinstance(auxiliary, SquaredDistance) or getattr(scores, "affine", False):
-        return ""
-    every = np.ones(len(sample))  # each row once: numerical steps stay those of the fit
-    try:
-        pilot = MatchingObjective(scores, *_weights(SquaredDistance(), sample), fit._problem.unit)
-        found = minimise(pilot, [fit._coordinates], fit.estimator.max_iterations, every)
-    except InputError:
-        return ""
-    return _steepness(_faces(scores.model(found.theta), sample, auxiliary), auxiliary)
-
-
-def _faces(model: Any, sample: Sample, auxiliary: Auxiliary) -> list[Exponents]:
-    """How density and weight behave at every face."""
-    operator, rng = Standardised(auxiliary), np.random.default_rng(0)
-    try:
-        return exponents(as_model(model).on(sample.domain), sample.domain, operator, sample.data, rng)
-    except ScoreError:
-        return []
-
-
-def _steepness(faces: list[Exponents], auxiliary: Auxiliary) -> str:
-    """What is wrong if the density is so steep at a face that g cannot make up for it."""
-    for face in faces:
-        # q·g·∂log q must vanish and E[g(∂log q)²] be finite: q ~ δ^e with e ≠ 0 has ∂log q ~ e/δ.
-        if abs(face.density) > POLE and face.density + face.weight <= 1.0 + TOLERANCE:
-            return (
-                f"{_behaviour(face, auxiliary)}. Their exponents must add up to more than 1, or the "
-                "estimate is wrong. Use a weight that vanishes faster, such as SquaredDistance()."
-            )
-    return ""
-
-
-def _without_variance(faces: list[Exponents], auxiliary: Auxiliary) -> str:
-    """What to say if the estimate is right but has no finite variance: that needs E[g²(∂log q)⁴] < ∞."""
-    for face in faces:
-        if abs(face.density) > POLE and face.density + 2.0 * face.weight <= 3.0 + TOLERANCE:
-            return (
-                f"{_behaviour(face, auxiliary)}, so the estimate has no finite variance and its standard "
-                "errors are too small. Use a weight that vanishes faster, such as SquaredDistance()."
-            )
-    return ""
-
-
-def _behaviour(face: Exponents, auxiliary: Auxiliary) -> str:
-    return (
-        f"Near the face {face.face} the density behaves like δ^{face.density:.2f} at distance δ and "
-        f"{auxiliary!r} like δ^{face.weight:.2f}"
-    )

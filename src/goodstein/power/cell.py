@@ -1,4 +1,4 @@
-"""One cell of a power table: null model, law of the data, number of observations."""
+"""One cell of a power table: model, law of the data, number of observations."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from typing import Any
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.power.laws import Law, Sampler, is_function, law_of, name_of
-from goodstein.power.neyman_pearson import check_level, check_log_ratio
-from goodstein.power.ratio import LogRatio, Pair
-from goodstein.power.trials import Draw
-from goodstein.validation import check_count
+from goodstein.power.laws import Draw, Law, NoSamplerError, SamplerLaw, is_function, law_of, name_of
+from goodstein.power.neyman_pearson import LogLikelihoodRatio, Pair, check_log_ratio
+from goodstein.validation import check_count, check_share
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A null model, an alternative and a number of observations.
+    """A model that is tested, an alternative and a number of observations.
 
     Parameters
     ----------
-    null
-        The model that tests are given.
+    model
+        The null hypothesis, which tests are given.
     alternative
         The law of the data: a model with a sampler, or a function ``(n, rng) -> data``; None measures
         only the size.
@@ -37,14 +35,14 @@ class Cell:
     effect
         How large the difference is, for the horizontal axis of plots.
     sample_null
-        A function ``(n, rng) -> data`` for data under the null that are not plain draws of the model, or
-        for a model that cannot draw.
+        A function ``(n, rng) -> data`` for data under the null hypothesis that are not plain draws of the
+        model, or for a model that cannot draw.
     log_ratio
         ``data -> log p(data) − log q(data)``, up to a constant, for the Neyman–Pearson bound. None takes it
         from the log densities, where both are known; otherwise there is no bound.
     censoring
-        The law of independent censoring times, a model or a function ``(n, rng) -> times``, where null and
-        alternative are models of durations.
+        The law of independent censoring times, a model or a function ``(n, rng) -> times``, where model
+        and alternative are models of durations.
     tests
         Names of the tests that apply here; None: all.
 
@@ -56,14 +54,14 @@ class Cell:
     'Exponential(1) against Weibull(scale=1, shape=1.5), n = 100'
     """
 
-    null: Any
+    model: Any
     alternative: Any
     n: int
     name: str = field(default="", kw_only=True)
     level: float | None = field(default=None, kw_only=True)
     effect: float | None = field(default=None, kw_only=True)
     sample_null: Draw | None = field(default=None, kw_only=True)
-    log_ratio: LogRatio | None = field(default=None, kw_only=True)
+    log_ratio: LogLikelihoodRatio | None = field(default=None, kw_only=True)
     censoring: Any = field(default=None, kw_only=True)
     tests: Collection[str] | None = field(default=None, kw_only=True)
 
@@ -71,44 +69,39 @@ class Cell:
         set_ = object.__setattr__
         set_(self, "n", check_count(self.n, "n", 2))
         if self.level is not None:
-            set_(self, "level", check_level(self.level))
+            set_(self, "level", check_share(self.level, "level"))
         if self.effect is not None and not np.isfinite(float(self.effect)):
             raise InputError(f"`effect` must be a finite number, got {self.effect!r}.")
         if isinstance(self.tests, str):
             raise InputError(f"`tests` of a Cell must be several names, got the string {self.tests!r}.")
         check_log_ratio(self.log_ratio)
         if self.sample_null is not None and not is_function(self.sample_null):
-            raise InputError(
-                f"`sample_null` must be a function (n, rng) -> data, got {name_of(self.sample_null)}."
-            )
+            got = name_of(self.sample_null)
+            raise InputError(f"`sample_null` must be a function (n, rng) -> data, got {got}.")
         if self.sample_null is not None and self.censoring is not None:
             raise InputError(
                 "`censoring` and `sample_null` both say how data under the null are seen. Pass one of them."
             )
         if not isinstance(self.name, str | None):
             raise InputError(f"`name` of a Cell must be a string, got {self.name!r}.")
-        set_(self, "name", self.name or self._made_name())
+        against = "" if self.alternative is None else f" against {name_of(self.alternative)}"
+        set_(self, "name", self.name or f"{name_of(self.model)}{against}, n = {self.n}")
         # Errors about the laws belong here, not into the middle of a study.
         _ = self.null_law
-        pair = self.pair
-        if pair is not None:
-            pair.check()
-
-    def _made_name(self) -> str:
-        against = "" if self.alternative is None else f" against {name_of(self.alternative)}"
-        return f"{name_of(self.null)}{against}, n = {self.n}"
+        if self.pair is not None:
+            self.pair.check()
 
     @cached_property
     def null_law(self) -> Law:
         """Where data under the null come from."""
         if self.sample_null is not None:
-            return Sampler(self.sample_null)
-        if is_function(self.null):
-            raise InputError(
-                f"`null`: {name_of(self.null)} is a function, which tests take for a score, and a score "
+            return SamplerLaw(self.sample_null)
+        if is_function(self.model):
+            raise NoSamplerError(
+                f"`model`: {name_of(self.model)} is a function, which tests take for a score, and a score "
                 "cannot be drawn from. Pass a model with a sampler, or `sample_null`."
             )
-        return law_of(self.null, "null", censoring=self.censoring)
+        return law_of(self.model, "model", censoring=self.censoring)
 
     @cached_property
     def alternative_law(self) -> Law | None:
@@ -124,7 +117,7 @@ class Cell:
         """What the null law is called; it seeds the draws of the null, which cells may share."""
         own = "" if self.sample_null is None else f", data by {name_of(self.sample_null)}"
         seen = "" if self.censoring is None else f", censored by {name_of(self.censoring)}"
-        return f"{name_of(self.null)}{own}{seen}, n = {self.n}"
+        return f"{name_of(self.model)}{own}{seen}, n = {self.n}"
 
     @property
     def pair(self) -> Pair | None:
@@ -136,9 +129,8 @@ class Cell:
 
     def shares_null_with(self, other: Cell) -> bool:
         """Whether both cells have the same size."""
-        return self.n == other.n and all(
-            _same(getattr(self, part), getattr(other, part)) for part in ("null", "sample_null", "censoring")
-        )
+        own, others = ((cell.model, cell.sample_null, cell.censoring) for cell in (self, other))
+        return self.n == other.n and all(map(_same, own, others))
 
     def __getstate__(self) -> dict[str, Any]:
         # The laws are made again where they are needed.

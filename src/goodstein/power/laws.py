@@ -1,57 +1,79 @@
-"""Where data come from, and how likely they are: what a null model or an alternative stands for."""
+"""Where data come from, and how likely they are: what a model or an alternative stands for."""
 
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from goodstein.adapters.describe import describe, roots
+from goodstein.adapters.durations import as_survival_model
 from goodstein.adapters.model import as_model
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
+from goodstein.foreign import describe, roots
 from goodstein.models.model import Model, call_sampler, title
-from goodstein.pipeline.compose import restricted
+from goodstein.pipeline.kinds import restricted
 from goodstein.survival.data import Censored
-from goodstein.survival.model import SurvivalModel, as_survival_model
+from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
 
+Draw = Callable[[int, np.random.Generator], Any]
+"""n observations."""
 METHODS = ("sample", "rvs", "score", "logpdf", "log_prob", "log_density_gradient", "grad_log_prob", "hazard")
 """Whoever has one of these is a model; other callables are functions."""
 
 
+class Law(ABC):
+    """Where data come from: called with n and a generator it draws n observations."""
+
+    @property
+    def has_density(self) -> bool:
+        """Whether :meth:`log_density` is available."""
+        return False
+
+    @property
+    def width(self) -> int:
+        """Numbers in one observation."""
+        return 1
+
+    @abstractmethod
+    def __call__(self, n: int, rng: np.random.Generator) -> Any:
+        """Draw n observations."""
+
+    def log_density(self, data: Any) -> Array:
+        """Of each observation, up to a constant, (n,)."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Points:
+class PointLaw(Law):
     """Independent points from a model."""
 
     model: Model
 
     @property
     def has_density(self) -> bool:
-        """Whether :meth:`log_density` is available."""
         return self.model.has_logpdf
 
     @property
     def width(self) -> int:
-        """Numbers in one observation."""
         if self.model.domain is None:  # a model that does not say how many columns it has
             return len(self.model.sample(1, np.random.default_rng(0))[0])
         return self.model.domain.dim
 
     def __call__(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n points, (n, d)."""
         return self.model.sample(n, rng)
 
     def log_density(self, data: Array) -> Array:
-        """Of each point, up to a constant, (n,)."""
         return self.model.logpdf(data)
 
 
 @dataclass(frozen=True)
-class Durations:
+class DurationLaw(Law):
     """Independent durations X from a model, seen as min(X, C) with independent censoring times C."""
 
     model: SurvivalModel
@@ -62,7 +84,6 @@ class Durations:
     width = 2
 
     def __call__(self, n: int, rng: np.random.Generator) -> Censored:
-        """Draw n durations."""
         whole = self.model.sample(n, rng)
         if self.censoring is None:
             return whole
@@ -86,24 +107,17 @@ class Durations:
 
 
 @dataclass(frozen=True)
-class Sampler:
+class SamplerLaw(Law):
     """Data from a function of n and a generator, or from a model of something else than points."""
 
     function: Callable[..., Any]
 
-    has_density = False
-    width = 1
-
     def __call__(self, n: int, rng: np.random.Generator) -> Any:
-        """Draw n observations."""
         return call_sampler(self.function, n, rng)
 
-    def log_density(self, data: Any) -> Array:
-        """Not known."""
-        raise NotImplementedError
 
-
-Law = Points | Durations | Sampler
+class NoSamplerError(InputError):
+    """No data can be drawn from this."""
 
 
 def is_function(thing: Any) -> bool:
@@ -112,18 +126,10 @@ def is_function(thing: Any) -> bool:
 
 
 def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: Any = None) -> Law:
-    """The law that a model or a sampler stands for.
+    """The law that a model with a sampler, or a function (n, rng) -> data, stands for.
 
-    Parameters
-    ----------
-    thing
-        Anything that tests take as a model, with a sampler; or a function (n, rng) -> data.
-    role
-        The name of the argument, for messages.
-    domain
-        To which a model of points is truncated.
-    censoring
-        A model of censoring times or a function (n, rng) -> times, for models of durations.
+    A model of points is truncated to the `domain`; `censoring` is a model of times or a function (n, rng) ->
+    times, for models of durations, and `role` the name of the argument in messages.
     """
     if is_function(thing):
         for argument, value in {"domain": domain, "censoring": censoring}.items():
@@ -132,18 +138,18 @@ def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: An
                     f"`{argument}` has no place where `{role}` is a function (n, rng) -> data: let it return "
                     "the data as they are to be seen."
                 )
-        return Sampler(thing)
+        return SamplerLaw(thing)
     durations = censoring is not None or isinstance(thing, SurvivalModel) or "lifelines" in roots(thing)
     if durations and domain is not None:
         raise InputError(f"`domain` has no place where `{role}` is a model of durations. Leave it out.")
     if callable(getattr(thing, "papangelou", None)):
-        return Sampler(thing.sample)
+        return SamplerLaw(thing.sample)
     try:
         if durations:
-            return Durations(as_survival_model(thing), _censoring(censoring))
+            return DurationLaw(as_survival_model(thing), _censoring(censoring))
         model = as_model(thing)
     except InputError as error:
-        raise InputError(str(error).replace("`model`", f"`{role}`")) from None
+        raise (error.told(role) if error.argument == "model" else error) from None
     if domain is not None:
         if model.domain is not None and model.domain.dim != domain.dim:
             raise InputError(
@@ -152,20 +158,21 @@ def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: An
             )
         model = restricted(model, domain)
     if not model.has_sample:
-        raise InputError(
-            f"`{role}`: {model.name} has no sampler, so no data can be drawn from it. Pass "
-            f"Model(..., sample=function){', or `sample_null`' if role == 'null' else ''}."
+        raise NoSamplerError(
+            f"{model.name} has no sampler, so no data can be drawn from it.",
+            argument=role,
+            remedy=f"Pass Model(..., sample=function){', or `sample_null`' if role == 'model' else ''}.",
         )
-    return Points(model)
+    return PointLaw(model)
 
 
 def _censoring(censoring: Any) -> Any:
     if censoring is None:
         return None
     if is_function(censoring):
-        return Sampler(censoring)
+        return SamplerLaw(censoring)
     law = law_of(censoring, "censoring")
-    return law if isinstance(law, Points) else _Times(law)
+    return law if isinstance(law, PointLaw) else _Times(law)
 
 
 @dataclass(frozen=True)

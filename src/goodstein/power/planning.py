@@ -10,27 +10,25 @@ import numpy as np
 
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
-from goodstein.pipeline.compose import as_generator
+from goodstein.plot.pictures import sample_size_curve
 from goodstein.power.cell import Cell
-from goodstein.power.curve import bracket
-from goodstein.power.laws import name_of
-from goodstein.power.neyman_pearson import check_level
+from goodstein.power.laws import Draw, NoSamplerError, name_of
+from goodstein.power.neyman_pearson import LogLikelihoodRatio
 from goodstein.power.rates import Rate
-from goodstein.power.ratio import LogRatio
 from goodstein.power.runner import Runner, perform
-from goodstein.power.search import CLOSE, START, Planned, PowerCurve, least, pvalues_at
-from goodstein.power.trials import Draw
-from goodstein.power.work import Test
+from goodstein.power.search import CLOSE, START, Planned, PowerCurve, bracket, least, pvalues_at
+from goodstein.power.trials import Test
 from goodstein.tests_of_fit.ksd import ksd_test
+from goodstein.text import Report, Table
 from goodstein.types import RNG
-from goodstein.validation import check_count
+from goodstein.validation import as_generator, check_count, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
-class SampleSize:
+class SampleSize(Report):
     """How many observations a test needs for its power.
 
     Attributes
@@ -46,7 +44,7 @@ class SampleSize:
     bound
         What the most powerful test of all would need: no test can do with fewer. None where the
         likelihood ratio is not known.
-    null, alternative, test
+    model, alternative, test
         What was tested against what, and how.
     """
 
@@ -56,42 +54,42 @@ class SampleSize:
     level: float
     curve: tuple[tuple[int, Rate], ...] = field(repr=False)
     bound: int | None
-    null: str
+    model: str
     alternative: str
     test: str
 
     def __int__(self) -> int:
         return self.n
 
-    def __str__(self) -> str:
-        points = sorted(self.curve, key=lambda point: point[0])
-        if self.n <= points[0][0]:
-            sure = "the smallest that was tried, is enough"
+    def to_dict(self) -> dict[str, Any]:
+        curve = [
+            {"n": n, "power": rate.value, "interval": list(rate.interval), "trials": rate.trials}
+            for n, rate in self.curve
+        ]
+        return {**super().to_dict(), "curve": curve}
+
+    def _title(self) -> str:
+        if self.n <= min(n for n, _ in self.curve):
+            sure = ", the smallest that was tried, is enough"
         else:
-            sure = f"(95 % interval {self.interval[0]} to {self.interval[1]})"
-        rows = {"null": self.null, "alternative": self.alternative, "test": self.test}
+            sure = f" (95 % interval {self.interval[0]} to {self.interval[1]})"
+        return f"Sample size for power {self.power:g} at level {self.level:g}: n = {self.n}{sure}"
+
+    def _tables(self) -> list[Table]:
+        rows = {"model": self.model, "alternative": self.alternative, "test": self.test}
         if self.bound is not None:
             rows["any test"] = f"needs at least about {self.bound} (Neyman–Pearson)"
-        return "\n".join(
-            [
-                f"Sample size for power {self.power:g} at level {self.level:g}: n = {self.n}"
-                f"{',' if self.n <= points[0][0] else ''} {sure}",
-                "",
-                *(f"  {name:<12} {value}" for name, value in rows.items()),
-                "",
-                *(f"  n = {n:<8} power {rate} in {rate.trials} trials" for n, rate in points),
-            ]
-        )
+        points = sorted(self.curve, key=lambda point: point[0])
+        tried = [(f"n = {n}", f"power {rate} in {rate.trials} trials") for n, rate in points]
+        return [Table((), list(rows.items())), Table((), tried)]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The power over n with the wanted one marked; needs ``pip install "goodstein[plot]"``."""
-        from goodstein.plot.power import sample_size_curve
-
         return sample_size_curve(self, ax=ax)
 
 
 def sample_size(
-    null: Any,
+    model: Any,
     alternative: Any,
     test: Test | None = None,
     *,
@@ -100,7 +98,7 @@ def sample_size(
     trials: int = 500,
     bounds: tuple[int, int] = (10, 10_000),
     sample_null: Draw | None = None,
-    log_ratio: LogRatio | None = None,
+    log_ratio: LogLikelihoodRatio | None = None,
     censoring: Any = None,
     bound: bool = True,
     workers: Workers = None,
@@ -118,8 +116,8 @@ def sample_size(
 
     Parameters
     ----------
-    null
-        The model that the test is given.
+    model
+        What the test is given, the null hypothesis.
     alternative
         The law of the data: a model with a sampler, or a function ``(n, rng) -> data``.
     test
@@ -168,7 +166,7 @@ def sample_size(
     >>> found.bound
     25
     """
-    level = check_level(level)
+    level = check_share(level, "level")
     if isinstance(power, bool) or not isinstance(power, int | float) or not level < power < 1:
         raise InputError(f"`power` must be a number between the level {level:g} and 1, got {power!r}.")
     trials = check_count(trials, "trials", START)
@@ -178,37 +176,31 @@ def sample_size(
     test = ksd_test if test is None else test
     if not callable(test):
         raise InputError(f"`test` must be a function (data, model, *, rng) -> TestResult, got {test!r}.")
-    cell = _cell(null, alternative, low, sample_null, log_ratio, censoring)
+    try:
+        cell = Cell(
+            model, alternative, low, sample_null=sample_null, log_ratio=log_ratio, censoring=censoring
+        )
+    except NoSamplerError:  # there is a cell all the same, but no bound
+        cell = Cell(model, alternative, low, sample_null=sample_null or _undrawn)
     seed = int(as_generator(rng).integers(1 << 63))
     fewest = least(cell, power, level, high, seed) if bound and cell.pair is not None else None
     job = Planned(cell, test, seed)
     with Runner(workers) as runner:
-        parts = {"`test`": test, "`null`": null, "`alternative`": alternative}
+        parts = {"`test`": test, "`model`": model, "`alternative`": alternative}
         todo = partial(perform, runner.packed(job, parts))
         curve = PowerCurve(partial(pvalues_at, runner, todo), power, level, trials)
         start = min(max(low, fewest or low), high)
         ends = bracket(curve.rate, start, low, high, power, CLOSE)
         if ends[1] is None:
-            raise InputError(_not_reached(curve, high, power, level))
-        if ends[0] is None:
-            n, interval = low, (low, low)
-        else:
-            n, interval = curve.solved(ends[0], ends[1], low, high)
-    return SampleSize(
-        n, interval, power, level, curve.points(), fewest, name_of(null), name_of(alternative), name_of(test)
-    )
-
-
-def _cell(
-    null: Any, alternative: Any, n: int, sample_null: Any, log_ratio: LogRatio | None, censoring: Any
-) -> Cell:
-    """The cell; where the null cannot be drawn from there is one all the same, but no bound."""
-    try:
-        return Cell(null, alternative, n, sample_null=sample_null, log_ratio=log_ratio, censoring=censoring)
-    except InputError as error:
-        if sample_null is None and str(error).startswith("`null`") and "drawn" in str(error):
-            return Cell(null, alternative, n, sample_null=_undrawn)
-        raise
+            rate = dict(curve.points())[high]
+            raise InputError(
+                f"at n = {high} the power is {rate} at level {level:g}, below the wanted {power:g}."
+                " Raise the upper bound, or take a test that is more sensitive to this alternative.",
+                argument="bounds",
+            )
+        n, interval = (low, (low, low)) if ends[0] is None else curve.solved(ends[0], ends[1], low, high)
+    names = map(name_of, (model, alternative, test))
+    return SampleSize(n, interval, power, level, curve.points(), fewest, *names)
 
 
 def _undrawn(n: int, rng: np.random.Generator) -> Any:
@@ -216,19 +208,12 @@ def _undrawn(n: int, rng: np.random.Generator) -> Any:
 
 
 def _check_bounds(bounds: Any) -> tuple[int, int]:
+    wrong = InputError(f"`bounds` must be the smallest and the largest n to try, got {bounds!r}.")
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise InputError(f"`bounds` must be the smallest and the largest n to try, got {bounds!r}.") from None
+        raise wrong from None
     low, high = check_count(low, "bounds", 2), check_count(high, "bounds", 2)
     if not low < high:
-        raise InputError(f"`bounds` must be the smallest and the largest n to try, got {bounds!r}.")
+        raise wrong
     return low, high
-
-
-def _not_reached(curve: PowerCurve, high: int, power: float, level: float) -> str:
-    rate = dict(curve.points())[high]
-    return (
-        f"`bounds`: at n = {high} the power is {rate} at level {level:g}, below the wanted {power:g}. Raise "
-        "the upper bound, or take a test that is more sensitive to this alternative."
-    )

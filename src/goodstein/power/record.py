@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.power.ratio import RatioTest
+from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.trials import Outcome
 
 HEADER = {"goodstein": "power study", "version": 1}
@@ -44,16 +44,10 @@ class Record:
         for test in found[0] if found else ():
             pairs = [(outcomes[test].pvalue, outcomes[test].seconds) for outcomes in found]
             self.trials[law, test, marks[test]].update(zip(numbers, pairs, strict=True))
-            lines.append(
-                {
-                    "law": law,
-                    "test": test,
-                    "mark": marks[test],
-                    "trials": list(numbers),
-                    "pvalues": [pvalue for pvalue, _ in pairs],
-                    "seconds": [float(f"{seconds:.3g}") for _, seconds in pairs],
-                }
-            )
+            line = {"law": law, "test": test, "mark": marks[test], "trials": list(numbers)}
+            line["pvalues"] = [pvalue for pvalue, _ in pairs]
+            line["seconds"] = [float(f"{seconds:.3g}") for _, seconds in pairs]
+            lines.append(line)
         self._append(lines)
 
     def add_bound(self, cell: str, mark: str, test: RatioTest) -> None:
@@ -74,47 +68,46 @@ class Record:
 
     def _open(self, path: Path) -> None:
         if not path.parent.is_dir():
-            raise InputError(f"`path`: there is no folder {str(path.parent)!r}. Make it first.")
+            raise InputError(f"there is no folder {str(path.parent)!r}. Make it first.", argument="path")
         text = path.read_bytes() if path.exists() else b""
         if not text:
             self._append([HEADER])
             return
         whole = text[: text.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines()):
-            self._read(line, number, path)
-        if not whole:
-            raise InputError(_no_study(path))
+        header, *lines = whole.splitlines() or [b""]
+        if not _is_header(header):
+            raise InputError(
+                f"{str(path)!r} was not written by power_study, and is left as it is. Choose another "
+                "path, or remove the file.",
+                argument="path",
+            )
+        for number, line in enumerate(lines, 2):
+            try:
+                self._read(json.loads(line))
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"line {number} of {str(path)!r} cannot be read ({error}). Remove the line, or "
+                    "choose another path.",
+                    argument="path",
+                ) from None
         if len(whole) < len(text):
             # A line that was cut off when the process was killed.
             with path.open("r+b") as file:
                 file.truncate(len(whole))
 
-    def _read(self, line: bytes, number: int, path: Path) -> None:
-        try:
-            found = json.loads(line)
-            if number == 0:
-                if found != HEADER:
-                    raise InputError(_no_study(path))
-            elif "law" in found:
-                pairs = zip(found["pvalues"], found["seconds"], strict=True)
-                known = self.trials[found["law"], found["test"], found["mark"]]
-                known.update(zip(found["trials"], pairs, strict=True))
-            else:
-                above = np.array(found["above"], np.int64)
-                reached = np.array(found.get("reached", found["above"]), np.int64)
-                test = RatioTest(above, reached, int(found["n_null"]))
-                self.bounds[found["cell"], found["mark"]] = test
-        except (ValueError, KeyError, TypeError) as error:
-            if number == 0:
-                raise InputError(_no_study(path)) from None
-            raise InputError(
-                f"`path`: line {number + 1} of {str(path)!r} cannot be read ({error}). Remove the line, or "
-                "choose another path."
-            ) from None
+    def _read(self, found: dict[str, Any]) -> None:
+        if "law" in found:
+            pairs = zip(found["pvalues"], found["seconds"], strict=True)
+            known = self.trials[found["law"], found["test"], found["mark"]]
+            known.update(zip(found["trials"], pairs, strict=True))
+        else:
+            above = np.array(found["above"], np.int64)
+            reached = np.array(found.get("reached", found["above"]), np.int64)
+            self.bounds[found["cell"], found["mark"]] = RatioTest(above, reached, int(found["n_null"]))
 
 
-def _no_study(path: Path) -> str:
-    return (
-        f"`path`: {str(path)!r} was not written by power_study, and is left as it is. Choose another path, "
-        "or remove the file."
-    )
+def _is_header(line: bytes) -> bool:
+    try:
+        return bool(json.loads(line) == HEADER)
+    except ValueError:
+        return False

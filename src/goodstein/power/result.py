@@ -1,31 +1,37 @@
-"""What a power study has found."""
+"""What a power study has found, and its tables: power, size and time, tests in columns."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goodstein.errors import InputError
+from goodstein.plot.pictures import power_curves
 from goodstein.power.cell import Cell
-from goodstein.power.neyman_pearson import check_level
+from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.rates import Rate, rejections, size_mark
-from goodstein.power.ratio import RatioTest
 from goodstein.power.trials import medians
+from goodstein.text import Report, Table
 from goodstein.types import Array
+from goodstein.validation import check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Key = tuple[str, str, str]
 """Cell, null or alternative, test."""
+BOUND = "Neyman–Pearson"
+TIME = "Median time of one test"
 
 
 @dataclass(frozen=True, eq=False)
-class PowerStudy:
+class PowerStudy(Report):
     """How often each test rejected in each cell.
 
     All methods take a cell by its name, and at any `level`, because the p-values are kept; None takes
@@ -101,9 +107,8 @@ class PowerStudy:
     def time(self, test: str, cell: str | Cell | None = None) -> float:
         """Median seconds of one test, over one cell or all of them."""
         name = None if cell is None else self._cell(cell).name
-        return medians(
-            values for key, values in self.seconds.items() if key[2] == test and name in (None, key[0])
-        )
+        here = [key for key in self.seconds if key[2] == test and name in (None, key[0])]
+        return medians(self.seconds[key] for key in here)
 
     def table(self, level: float | None = None) -> list[dict[str, Any]]:
         """One row for each cell and test, with plain numbers; None where something was not measured."""
@@ -117,57 +122,110 @@ class PowerStudy:
                 size = self.size(cell, test, level) if "null" in has else None
                 power = self.power(cell, test, level) if "alternative" in has else None
                 share = self.of_bound(cell, test, level) if power is not None else math.nan
-                rows.append(
-                    {
-                        "cell": cell.name,
-                        "test": test,
-                        "n": cell.n,
-                        "level": self.level(cell, level),
-                        "trials": self.trials,
-                        **_columns("size", size),
-                        "size_mark": self.size_mark(cell, test, level),
-                        **_columns("power", power),
-                        **_columns("bound", bound),
-                        "of_bound": None if math.isnan(share) else share,
-                        "best": test == best,
-                        "seconds": self.time(test, cell),
-                    }
-                )
+                row = {"cell": cell.name, "test": test, "n": cell.n, "level": self.level(cell, level)}
+                row |= {"trials": self.trials, **_columns("size", size)}
+                row |= {"size_mark": self.size_mark(cell, test, level), **_columns("power", power)}
+                row |= {**_columns("bound", bound), "of_bound": None if math.isnan(share) else share}
+                rows.append({**row, "best": test == best, "seconds": self.time(test, cell)})
         return rows
 
-    def to_markdown(self, level: float | None = None) -> str:
-        """Tables of power, size and time, tests in columns."""
-        from goodstein.power.tables import markdown
+    def to_dict(self) -> dict[str, Any]:
+        """:meth:`table` at all levels and all p-values, as plain numbers, strings and lists."""
+        cells = [{"name": c.name, "n": c.n, "level": c.level, "effect": c.effect} for c in self.cells]
+        study = {
+            "cells": cells,
+            "tests": list(self.tests),
+            "levels": list(self.levels),
+            "trials": self.trials,
+        }
+        pvalues = [
+            {"cell": cell, "law": law, "test": test, "pvalues": values.tolist()}
+            for (cell, law, test), values in self.pvalues.items()
+        ]
+        return {**study, "rows": self._rows(), "pvalues": pvalues}
 
-        return markdown(self, level)
+    def to_json(self, path: str | os.PathLike[str] | None = None, **options: Any) -> str:
+        """:meth:`to_dict` as JSON, also written to a file if a path is given; see :func:`json.dumps`."""
+        return _written(super().to_json(**{"ensure_ascii": False, **options}), path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """:meth:`table` at all levels as CSV, also written to a file if a path is given."""
-        from goodstein.power.tables import csv_text
+        rows, file = self._rows(), io.StringIO()
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return _written(file.getvalue(), path)
 
-        return _written(csv_text(self), path)
+    def _rows(self) -> list[dict[str, Any]]:
+        """:meth:`table` at all levels, those of cells included."""
+        own = [cell.level for cell in self.cells if cell.level is not None]
+        return [row for level in dict.fromkeys([*self.levels, *own]) for row in self.table(level)]
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """:meth:`table` at all levels and all p-values as JSON, also written to a file if a path is given."""
-        from goodstein.power.tables import json_text
-
-        return _written(json_text(self), path)
+    def to_markdown(self, level: float | None = None) -> str:
+        """Tables of power, size and time, tests in columns."""
+        parts = []
+        for table in self._tables(level, "**"):
+            lines = [[cell.replace("|", r"\|") for cell in line] for line in (table.header, *table.lines)]
+            head, *rows = (f"| {' | '.join(line)} |" for line in lines)
+            parts += [f"**{table.title}**", "", head, f"|:--|{'--:|' * (len(table.header) - 1)}", *rows, ""]
+        return "\n".join([*parts, " ".join(self._notes()), ""])
 
     def plot(self, ax: Axes | None = None, *, level: float | None = None) -> Axes:
         """Power of each test with Wilson's intervals, below the bound; needs ``goodstein[plot]``."""
-        from goodstein.plot.power import power_curves
-
         return power_curves(self, ax=ax, level=level)
 
-    def __str__(self) -> str:
-        from goodstein.power.tables import text
+    def _notes(self) -> list[str]:
+        notes = [
+            f"{self.trials} trials; 95 % intervals of Wilson.",
+            "↑ or ↓: the size is outside the central 99.9 % of the binomial distribution.",
+            "The best test of a cell among those without ↑ is marked.",
+        ]
+        return [*notes, f"{BOUND}: what no test of the level can exceed."] if self.bounds else notes
 
-        return text(self, None)
+    def _tables(self, level: float | None = None, bold: str = "*") -> list[Table]:
+        at = {self.level(cell, level) for cell in self.cells}
+        where = f" at level {at.pop():g}" if len(at) == 1 else ""
+
+        def table(title: str, cells: Sequence[Cell], entry: Callable[[Cell, str], str]) -> Table:
+            mixed = not where and title != TIME
+            lines = [["cell", *(["level"] if mixed else []), *self.tests]]
+            for cell in cells:
+                own = [f"{self.level(cell, level):g}"] if mixed else []
+                lines.append([cell.name, *own, *(entry(cell, test) for test in self.tests)])
+            return Table(lines[0], lines[1:], title)
+
+        def power(cell: Cell, test: str) -> str:
+            if (cell.name, "alternative", test) not in self.pvalues:
+                return "–"
+            rate = _short(self.power(cell, test, level))
+            if test == self.best(cell, level):
+                rate = f"{bold}{rate}{bold if bold == '**' else ''}"
+            return f"{rate} ↑" if self.size_mark(cell, test, level) == "↑" else rate
+
+        def size(cell: Cell, test: str) -> str:
+            if (cell.name, "null", test) not in self.pvalues:
+                return "–"
+            return f"{_short(self.size(cell, test, level))} {self.size_mark(cell, test, level)}".rstrip()
+
+        found = []
+        others = [cell for cell in self.cells if cell.alternative is not None]
+        if others:
+            powers = table(f"Power{where}", others, power)
+            known = [self.bound(cell, level) for cell in others]
+            if any(known):
+                bounds = ["–" if bound is None else _short(bound) for bound in known]
+                lines = [[*line, bound] for line, bound in zip(powers.lines, bounds, strict=True)]
+                powers = Table([*powers.header, BOUND], lines, powers.title)
+            found.append(powers)
+        names = {name for name, kind, _ in self.pvalues if kind == "null"}
+        if names:
+            found.append(table(f"Size{where}", [cell for cell in self.cells if cell.name in names], size))
+        return [*found, table(TIME, self.cells, lambda cell, test: _time(self.time(test, cell)))]
 
     def level(self, cell: str | Cell, level: float | None = None) -> float:
         """The level at which a cell is reported."""
         if level is not None:
-            return check_level(level)
+            return check_share(level, "level")
         own = self._cell(cell).level
         return self.levels[0] if own is None else own
 
@@ -203,3 +261,16 @@ def _written(content: str, path: str | os.PathLike[str] | None) -> str:
         part.write_text(content, encoding="utf-8", newline="")
         part.replace(path)
     return content
+
+
+def _short(rate: Rate) -> str:
+    low, high = (f"{end:.2f}".removeprefix("0") for end in rate.interval)
+    return f"{rate.value:.3f} [{low}, {high}]".removeprefix("0")
+
+
+def _time(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "–"
+    if seconds < 0.000_995:
+        return f"{float(f'{1e6 * seconds:.2g}'):g} µs"
+    return f"{1000 * seconds:.2g} ms" if seconds < 0.0995 else f"{float(f'{seconds:.2g}'):g} s"

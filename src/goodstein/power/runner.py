@@ -14,6 +14,8 @@ from typing import Any, Self
 from goodstein.engine.executors import available_cores, one_blas_thread
 from goodstein.errors import InputError
 
+Tasks = Sequence[tuple[Any, ...]]
+
 
 class Runner:
     """A place to run tasks, with one BLAS thread for each.
@@ -60,13 +62,10 @@ class Runner:
         if self._own and self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
 
-    def results(
-        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
-    ) -> Iterator[tuple[int, Any]]:
+    def results(self, function: Callable[..., Any], tasks: Tasks) -> Iterator[tuple[int, Any]]:
         """The number of a task and function(*task), in the order in which they are ready."""
         if self._executor is None:
-            for number, task in enumerate(tasks):
-                yield number, _alone(function, *task)
+            yield from ((number, _alone(function, *task)) for number, task in enumerate(tasks))
             return
         futures: dict[Future[Any], int] = {}
         try:
@@ -84,16 +83,13 @@ class Runner:
             for future in futures:
                 future.cancel()
 
-    def all(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def all(self, function: Callable[..., Any], tasks: Tasks) -> list[Any]:
         """function(*task) for all tasks, in their order."""
         found = dict(self.results(function, tasks))
         return [found[number] for number in range(len(tasks))]
 
     def packed(self, work: Any, parts: dict[str, Any]) -> Any:
-        """The work as tasks carry it: itself, or pickled once for all of them.
-
-        `parts` are what it consists of, by their names in messages.
-        """
+        """The work as tasks carry it: itself, or pickled once; `parts` of it by their names in messages."""
         if not self.is_elsewhere:
             return work
         try:

@@ -15,15 +15,13 @@ from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
 from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell
-from goodstein.power.neyman_pearson import check_level
-from goodstein.power.ratio import RatioTest
+from goodstein.power.neyman_pearson import RatioTest, check_threshold
 from goodstein.power.record import Record
-from goodstein.power.result import PowerStudy
+from goodstein.power.result import Key, PowerStudy
 from goodstein.power.runner import Runner, perform
-from goodstein.power.trials import FIRST
-from goodstein.power.work import BLOCK, CHUNK, Source, Test, Work
+from goodstein.power.trials import BLOCK, CHUNK, FIRST, Source, Test, Work
 from goodstein.types import Array
-from goodstein.validation import check_count
+from goodstein.validation import check_count, check_share
 
 
 def power_study(
@@ -106,7 +104,8 @@ def power_study(
     levels = check_levels(level)
     draws = _check_draws(bound_draws, min([*levels, *(c.level for c in chosen if c.level is not None)]))
     seed = check_count(seed, "seed", 0)
-    sources, null_of, other_of = _sources(chosen, tuple(functions), size)
+    places = _sources(chosen, tuple(functions), size)
+    sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)
     with Runner(workers) as runner:
         parts: dict[str, Any] = {f"`tests`: {name!r}": test for name, test in functions.items()}
@@ -116,15 +115,13 @@ def power_study(
         clock = _Clock(progress)
         marks = _trials(sources, trials, record, runner, todo, clock)
         bounds = _bounds(chosen, draws, record, runner, todo, clock) if bound else {}
-    places = {(chosen[i].name, "null"): place for i, place in null_of.items()}
-    places |= {(chosen[i].name, "alternative"): place for i, place in other_of.items()}
-    pvalues: dict[tuple[str, str, str], Array] = {}
-    seconds: dict[tuple[str, str, str], Array] = {}
+    pvalues: dict[Key, Array] = {}
+    seconds: dict[Key, Array] = {}
     own = {cell.name: tuple(functions) if cell.tests is None else cell.tests for cell in chosen}
-    for (cell, kind), place in places.items():
+    for (cell, kind), source in places.items():
         # A null law that several cells share has the tests of all of them.
-        for test in (test for test in sources[place].tests if test in own[cell]):
-            known = record.trials[sources[place].label, test, marks[place][test]]
+        for test in (test for test in source.tests if test in own[cell]):
+            known = record.trials[source.label, test, marks[sources.index(source)][test]]
             pairs = np.array([known[k] for k in range(trials)])
             pvalues[cell, kind, test], seconds[cell, kind, test] = pairs.T
     return PowerStudy(tuple(chosen), tuple(functions), levels, trials, pvalues, seconds, bounds)
@@ -166,12 +163,7 @@ def _missing(
 
 
 def _bounds(
-    cells: Sequence[Cell],
-    draws: tuple[int, int],
-    record: Record,
-    runner: Runner,
-    todo: Any,
-    clock: _Clock,
+    cells: Sequence[Cell], draws: tuple[int, int], record: Record, runner: Runner, todo: Any, clock: _Clock
 ) -> dict[str, RatioTest]:
     """The Neyman–Pearson bounds of the cells whose likelihood ratios are known."""
     places = [place for place, cell in enumerate(cells) if cell.pair is not None]
@@ -191,59 +183,48 @@ def _bounds(
         ready = open_.setdefault(place, {})
         ready[which, block] = values
         if sum(map(len, ready.values())) == sum(draws):
-            joined = [
-                np.concatenate([ready[key] for key in sorted(ready) if key[0] == which]) for which in sizes
-            ]
+            joined = (np.concatenate([ready[key] for key in sorted(ready) if key[0] == w]) for w in sizes)
             record.add_bound(cells[place].name, marks[place], RatioTest.of(*joined))
             del open_[place]
     return {cells[place].name: record.bounds[cells[place].name, marks[place]] for place in places}
 
 
-def _sources(
-    cells: Sequence[Cell], tests: tuple[str, ...], size: bool
-) -> tuple[list[Source], dict[int, int], dict[int, int]]:
-    """All laws of the data, and where the null and the alternative of each cell are among them."""
+def _sources(cells: Sequence[Cell], tests: tuple[str, ...], size: bool) -> dict[tuple[str, str], Source]:
+    """The laws of the data by cell and kind; cells with the same null share one."""
 
     def apply(some: Sequence[Cell]) -> tuple[str, ...]:
         return tuple(test for test in tests if any(one.tests is None or test in one.tests for one in some))
 
-    sources: list[Source] = []
-    groups: list[list[int]] = []
-    other_of: dict[int, int] = {}
-    for i, cell in enumerate(cells):
-        if cell.alternative_law is not None:
-            other_of[i] = len(sources)
-            sources.append(
-                Source(cell.name, "alternative", cell.null, cell.alternative_law, cell.n, apply([cell]))
-            )
-        if size or cell.alternative_law is None:
-            same = next((group for group in groups if cell.shares_null_with(cells[group[0]])), None)
-            if same is None:
-                groups.append([i])
-            else:
-                same.append(i)
-    null_of: dict[int, int] = {}
-    for group in groups:
-        cell = cells[group[0]]
-        null_of |= dict.fromkeys(group, len(sources))
-        own = apply([cells[i] for i in group])
-        sources.append(Source(cell.null_name, "null", cell.null, cell.null_law, cell.n, own))
-    return sources, null_of, other_of
+    kind = "alternative"
+    places = {
+        (cell.name, kind): Source(cell.name, kind, cell.model, cell.alternative_law, cell.n, apply([cell]))
+        for cell in cells
+        if cell.alternative_law is not None
+    }
+    left = [cell for cell in cells if size or cell.alternative_law is None]
+    while left:
+        group = [cell for cell in left if cell.shares_null_with(left[0])]
+        first = group[0]
+        null = Source(first.null_name, "null", first.model, first.null_law, first.n, apply(group))
+        places |= {(cell.name, "null"): null for cell in group}
+        left = [cell for cell in left if cell not in group]
+    return places
 
 
 def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
     chosen = list(cells) if isinstance(cells, Iterable) and not isinstance(cells, Mapping | str) else []
     if not chosen or not all(isinstance(cell, Cell) for cell in chosen):
         raise InputError(
-            f"`cells` must be one or more gs.Cell(null, alternative, n), in a list; got "
+            f"`cells` must be one or more gs.Cell(model, alternative, n), in a list; got "
             f"{type(cells).__name__}{'' if not chosen else f' with a {type(chosen[0]).__name__}'}."
         )
     names = [cell.name for cell in chosen]
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
         raise InputError(
-            f"`cells`: two of them are called {double!r}. Names seed the draws and must differ; pass "
-            "Cell(..., name=...)."
+            f"two of them are called {double!r}. Names seed the draws and must differ; pass "
+            "Cell(..., name=...).",
+            argument="cells",
         )
     if not isinstance(tests, Mapping) or not tests or not all(map(callable, tests.values())):
         raise InputError(
@@ -251,12 +232,13 @@ def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
             f"{{'KSD': gs.ksd_test}}; got {tests!r}."
         )
     if not all(isinstance(name, str) and name for name in tests):
-        raise InputError(f"`tests`: their names must be strings, got {list(tests)!r}.")
+        raise InputError(f"their names must be strings, got {list(tests)!r}.", argument="tests")
     for cell in chosen:
         unknown = sorted(set(cell.tests or ()) - set(tests))
         if unknown:
             raise InputError(
-                f"`cells`: {cell.name!r} names tests that are not among `tests`: {', '.join(unknown)}."
+                f"{cell.name!r} names tests that are not among `tests`: {', '.join(unknown)}.",
+                argument="cells",
             )
     return chosen, dict(tests)
 
@@ -264,7 +246,7 @@ def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
 def check_levels(level: Any) -> tuple[float, ...]:
     """One level or several, as a tuple."""
     several = level if isinstance(level, Iterable) and not isinstance(level, str) else (level,)
-    found = tuple(check_level(one) for one in several)
+    found = tuple(check_share(one, "level") for one in several)
     if not found:
         raise InputError("`level` must be a number between 0 and 1, or several of them; got none.")
     return found
@@ -276,11 +258,7 @@ def _check_draws(draws: Any, level: float) -> tuple[int, int]:
             f"`bound_draws` must be two numbers, draws of the null and of the alternative; got {draws!r}."
         )
     null, alternative = (check_count(count, "bound_draws", 100) for count in draws)
-    if null * level < 10:
-        raise InputError(
-            f"`bound_draws`: of {null} data sets of the null only {null * level:g} would lie beyond the "
-            f"threshold of level {level:g}. Draw at least {int(np.ceil(10 / level))}."
-        )
+    check_threshold(null, level, "bound_draws")
     return null, alternative
 
 
@@ -288,9 +266,7 @@ class _Clock:
     """Says how far it is, at most once a second."""
 
     def __init__(self, speaks: bool) -> None:
-        self._speaks = speaks
-        self._start = time.perf_counter()
-        self._last = -np.inf
+        self._speaks, self._start, self._last = speaks, time.perf_counter(), -np.inf
 
     def count(self, what: str, items: Iterable[Any], total: int) -> Iterator[Any]:
         """The items, counted."""
@@ -299,8 +275,5 @@ class _Clock:
             now = time.perf_counter()
             if self._speaks and (now - self._last > 1 or number == total):
                 self._last = now
-                print(
-                    f"{what}: {number} of {total} pieces, {now - self._start:.0f} s",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                so_far = f"{what}: {number} of {total} pieces, {now - self._start:.0f} s"
+                print(so_far, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""One trial of a test: seeded by what it is called and its number, and by nothing else."""
+"""Trials of tests and draws of likelihood ratios: seeded by names and numbers, and by nothing else."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import pickle
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodstein.power.cell import Cell
+from goodstein.power.laws import Law
+from goodstein.power.neyman_pearson import Pair
 from goodstein.types import Array
 
 FIRST = 3
 """Trials that identify the behaviour of a test."""
+CHUNK = 10
+"""Trials that a worker takes at a time."""
+BLOCK = 1000
+"""Data sets for the bound that a worker draws at a time, from one generator."""
 
-Draw = Callable[[int, np.random.Generator], Any]
-"""n observations."""
-DataTest = Callable[[Any, np.random.Generator], Any]
-"""The p-value of data, or a result that has one."""
+Test = Callable[..., Any]
+"""(data, model, *, rng) -> result or p-value."""
 
 
 class Outcome(NamedTuple):
@@ -41,9 +47,49 @@ def fingerprint(name: str, values: Iterable[float]) -> str:
     return f"{zlib.crc32(' '.join([name, *(f'{value:.6g}' for value in values)]).encode()):08x}"
 
 
-def drawn(draw: Draw, n: int, names: Sequence[str], k: int, prefix: Sequence[int] = ()) -> Any:
-    """The data of trial k."""
-    return draw(n, np.random.default_rng([*prefix, seed_of(*names), k]))
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One law of the data, with the model that tests are given."""
+
+    name: str
+    kind: str
+    """null or alternative."""
+    model: Any
+    law: Law
+    n: int
+    tests: tuple[str, ...]
+    """Those that apply."""
+
+    @property
+    def label(self) -> str:
+        """What the record calls the law."""
+        return f"{self.name} | {self.kind}"
+
+    def data(self, k: int, seed: int) -> Any:
+        """The data of trial k."""
+        return self.law(self.n, np.random.default_rng([seed, seed_of(self.name, self.kind), k]))
+
+    def trial(self, k: int, tests: Mapping[str, Test], seed: int) -> dict[str, Outcome]:
+        """Trial k of some tests, on the same data; it depends on no other trial or test."""
+        try:
+            data = self.data(k, seed)
+        except Exception as error:
+            raise RuntimeError(f"{self.label}, draw {k}: {said(error)}") from error
+        outcomes = {}
+        for name, test in tests.items():
+            rng = np.random.default_rng([seed, seed_of(name, self.name, self.kind), k])
+            # No test may spoil the data of the next.
+            own = data.copy(order="K") if isinstance(data, np.ndarray) else data
+            start = time.perf_counter()
+            try:
+                result = test(own, self.model, rng=rng)
+                seconds = time.perf_counter() - start
+                pvalue = pvalue_of(result)
+            except Exception as error:
+                raise RuntimeError(f"{self.label} | {name}, trial {k}: {said(error)}") from error
+            statistic = getattr(result, "statistic", np.nan)
+            outcomes[name] = Outcome(pvalue, seconds, float(statistic) if _is_number(statistic) else np.nan)
+        return outcomes
 
 
 def digest(data: Any) -> float:
@@ -54,62 +100,12 @@ def digest(data: Any) -> float:
         return 0.0
 
 
-def run_trials(
-    draw: Draw,
-    n: int,
-    tests: Mapping[str, DataTest],
-    numbers: Iterable[int],
-    names: Sequence[str],
-    prefix: Sequence[int] = (),
-) -> list[dict[str, Outcome]]:
-    """All tests on the same draws, in some trials.
-
-    Parameters
-    ----------
-    draw, n
-        The law of the data, and how many.
-    tests
-        Functions of data and a generator.
-    numbers
-        The trials.
-    names
-        What the law is called; with the names of the tests they seed everything random, so that no trial
-        depends on which others are run, where and in which order.
-    prefix
-        More numbers for the seeds.
-    """
-    found = []
-    for k in numbers:
-        try:
-            data = drawn(draw, n, names, k, prefix)
-        except Exception as error:
-            raise RuntimeError(f"{' | '.join(names)}, draw {k}: {_said(error)}") from error
-        outcomes = {}
-        for test, function in tests.items():
-            rng = np.random.default_rng([*prefix, seed_of(test, *names), k])
-            # No test may spoil the data of the next.
-            own = data.copy(order="K") if isinstance(data, np.ndarray) else data
-            start = time.perf_counter()
-            try:
-                result = function(own, rng)
-                seconds = time.perf_counter() - start
-                pvalue = pvalue_of(result)
-            except Exception as error:
-                raise RuntimeError(f"{' | '.join(names)} | {test}, trial {k}: {_said(error)}") from error
-            statistic = getattr(result, "statistic", np.nan)
-            outcomes[test] = Outcome(pvalue, seconds, float(statistic) if _is_number(statistic) else np.nan)
-        found.append(outcomes)
-    return found
-
-
 def pvalue_of(result: Any) -> float:
     """The p-value of whatever a test returned."""
     value = getattr(result, "pvalue", result)
     if not _is_number(value):
-        raise TypeError(
-            "a test must return a p-value, or a result with an attribute pvalue; got "
-            f"{type(result).__name__}."
-        )
+        got = type(result).__name__
+        raise TypeError(f"a test must return a p-value, or a result with an attribute pvalue; got {got}.")
     if not 0.0 <= float(value) <= 1.0 + 1e-12:  # a count over a count may exceed one by rounding
         raise ValueError(f"{float(value)} is no p-value.")
     return min(float(value), 1.0)
@@ -127,5 +123,51 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """What went wrong, for messages."""
     return f"{type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything that any piece of work needs."""
+
+    sources: tuple[Source, ...]
+    tests: Mapping[str, Test]
+    cells: tuple[Cell, ...]
+    seed: int
+
+    def first(self, source: int) -> tuple[dict[str, str], list[dict[str, Outcome]]]:
+        """The first trials of all tests of a source, and the fingerprints that they make."""
+        # p-values alone would not tell two tests apart that both find the smallest one there is.
+        one = self.sources[source]
+        found = self.trials(source, one.tests, range(FIRST))
+        data = [digest(one.data(k, self.seed)) for k in range(FIRST)]
+        marks = {}
+        for test in one.tests:
+            values = [(outcome[test].pvalue, outcome[test].statistic) for outcome in found]
+            marks[test] = fingerprint(f"{self.seed} {one.label} {test}", [*np.ravel(values), *data])
+        return marks, found
+
+    def trials(self, source: int, tests: Sequence[str], numbers: Sequence[int]) -> list[dict[str, Outcome]]:
+        """Some tests in some trials."""
+        functions = {test: self.tests[test] for test in tests}
+        return [self.sources[source].trial(k, functions, self.seed) for k in numbers]
+
+    def first_ratios(self, cell: int) -> str:
+        """The fingerprint of the likelihood ratio of a cell."""
+        values = [self.ratios(cell, which, -1, FIRST) for which in ("null", "alternative")]
+        return fingerprint(f"{self.seed} {self.cells[cell].name} bound", np.ravel(values))
+
+    def ratios(self, cell: int, which: str, block: int, count: int) -> Array:
+        """The log likelihood ratios of one block of data sets."""
+        one = self.cells[cell]
+        pair = one.pair
+        assert isinstance(pair, Pair)
+        name = one.null_name if which == "null" else one.name
+        # Other draws than those of the trials, so that the bound does not err with them.
+        rng = np.random.default_rng([self.seed, seed_of(name, which, "bound"), block + 1])
+        try:
+            return pair.ratios(which, count, rng)
+        except Exception as error:
+            raise RuntimeError(f"{one.name} | Neyman–Pearson bound: {error}") from error
