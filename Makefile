@@ -34,10 +34,11 @@ test: $(VENV)/.test  ## run the test suite (without the slow tests) and the doct
 test-all: $(VENV)/.test $(VENV)/.torch  ## run everything, slow tests and PyTorch included
 	$(PYTEST)
 
-lint: $(VENV)/.lint  ## check style, formatting and types
+lint: $(VENV)/.lint  ## check style, formatting, types and the arrows between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/.lint  ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix-only .
@@ -47,9 +48,7 @@ bench: $(PEER)/.installed  ## compare speed and memory with the limit and with p
 	$(PEER)/bin/python benchmarks/run.py
 
 validate: $(VENV)/.test  ## measure the level of every test under true nulls, and its power
-	$(BIN)/python validation/size.py
-	$(BIN)/python validation/aggregated.py
-	$(BIN)/python validation/power.py
+	$(BIN)/python validation/run.py
 
 paper: $(VENV)/.test  ## run the tables and figures of the paper (an hour; goes on where it was stopped)
 	$(ONE_THREAD) $(BIN)/python paper/run.py $(if $(DATA),--data $(DATA))
