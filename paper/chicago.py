@@ -1,170 +1,25 @@
-"""Robberies in Chicago: mixtures fitted to one half by truncated score matching, tested on the other."""
+"""Robberies in Chicago: the p-values of many splits, and what such a p-value means."""
 
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import chicago_figures
+import chicago_fits as fits
 import numpy as np
-import variants
-from setting import Row, Setting
+from chicago_fits import AGGREGATED, BY_EM, LIKE_2020, MEDIAN, PART, PART_2020, PUBLISHED, TWENTY, TWO, YEAR
+from setting import Row, Rows, Setting
+from verdicts import agrees, printed
+from words import Span, put, table
 
-import goodstein as gs
-from goodstein.datasets import Locations, crime_locations
-from goodstein.estimate import Mixture, TruncatedScoreMatching
-from goodstein.families import GaussianMixture, Truncated
-from goodstein.power.trials import seed_of
+from goodstein.power.rates import wilson
 
-Array = np.ndarray
-PART = "chicago"
-TITLE = "Chicago robberies"
-BOUNDARY = "chicago_boundary.geojson"
-ALL_2020 = 7855
-"""Robberies of the whole year 2020, of which the paper used some or all."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A table, its year, and how many of its rows to take at random (None: all)."""
-
-    file: str
-    year: int
-    size: int | None = None
-
-
-PART_2020, WHOLE_2020 = "2020, a part", "2020, whole year"
-LIKE_2020, YEAR, EARLIER = "2017, as many as in 2020", "2017, whole year", "2016, whole year"
-SOURCES = {
-    PART_2020: Source("chicago_robbery_2020_part.csv", 2020),
-    WHOLE_2020: Source("chicago_robbery_2020.csv", 2020),  # run by whoever has it
-    LIKE_2020: Source("chicago_robbery_2017.csv", 2017, ALL_2020),
-    YEAR: Source("chicago_robbery_2017.csv", 2017),
-    EARLIER: Source("chicago_robbery_2016.csv", 2016),
-}
-PUBLISHED, DISTINCT = "as published", "one point for each location"
-TIES = (PUBLISHED, DISTINCT, "moved within 50 m", "moved within 100 m")
-
-FLOOR = 1.0
-"""Kilometres: no component is narrower than a neighbourhood."""
-TWO, TWENTY, BY_EM = "2 components", "20 components", "20 components by EM"
-FAMILIES = {
-    TWO: Mixture(2, smallest_scale=FLOOR),
-    TWENTY: Mixture(20, smallest_scale=FLOOR),
-    "20 components, scale at least 0.5 km": Mixture(20, smallest_scale=0.5),
-    "20 components, scale at least 2 km": Mixture(20, smallest_scale=2.0),
-    "20 components, goodstein's own floor": Mixture(20),
-    # 0.06° is 5.0 km from west to east and 6.7 km from south to north.
-    "2 components, scale 5 km": Mixture(2, scale=5.0),
-    "2 components, scale 6.7 km": Mixture(2, scale=6.7),
-    "20 components, scale 5 km": Mixture(20, scale=5.0),
-    "20 components, scale 6.7 km": Mixture(20, scale=6.7),
-}
-SCALES = tuple(FAMILIES)[2:]
-ESTIMATOR = TruncatedScoreMatching(starts=3, max_iterations=300)
-MEDIAN, DEFAULT, AGGREGATED = "bd-KSD(g2)", "goodstein default", "goodstein aggregated"
-TESTS = {
-    MEDIAN: variants.bd_ksd(gs.BoundaryDistance()),
-    DEFAULT: variants.default,
-    AGGREGATED: variants.aggregated,
-}
-SIZES = (300, 1000, 3000)
-"""Observations in parts of the test half of 2017; the last part is all of it."""
-STEP = 0.1
-"""Kilometres between the points at which densities are summed."""
-
-
-def generator(*names: object) -> np.random.Generator:
-    """Seeded by what it is for."""
-    return np.random.default_rng(seed_of(PART, *map(str, names)))
-
-
-@lru_cache(maxsize=4)
-def load(folder: str, file: str, year: int) -> Locations:
-    return crime_locations(Path(folder) / file, Path(folder) / BOUNDARY, year=year)
-
-
-def prepared(folder: str, data: str, ties: str, k: int) -> Locations:
-    """The locations of a replicate, thinned and with their ties treated."""
-    source = SOURCES[data]
-    places = load(folder, source.file, source.year)
-    if source.size is not None and source.size < len(places):
-        places, _ = places.split(source.size / len(places), rng=generator(data, "thinned", k))
-    if ties == DISTINCT:
-        return places.distinct()
-    if ties != PUBLISHED:
-        return places.jittered(float(ties.split()[-2]) / 1000, rng=generator(data, ties, k))
-    return places
-
-
-@lru_cache(maxsize=1)
-def cells(domain: gs.Polygon) -> Array:
-    """The middles of small squares that cover the city."""
-    west, south, east, north = domain.geometry.bounds
-    x, y = np.meshgrid(np.arange(west + STEP / 2, east, STEP), np.arange(south + STEP / 2, north, STEP))
-    middles = np.column_stack([x.ravel(), y.ravel()])
-    return middles[domain.contains(middles)]
-
-
-def log_density(model: Truncated, x: Array) -> Array:
-    """The logarithm of the density on the city, its constant by summation."""
-    values = model.model.logpdf(cells(model.domain))
-    top = values.max()
-    return model.model.logpdf(x) - top - np.log(np.exp(values - top).sum() * STEP**2)
-
-
-def gain(model: Truncated, x: Array) -> float:
-    """Mean log density at the points, above that of the uniform law."""
-    return float(log_density(model, x).mean() + np.log(model.domain.geometry.area))
-
-
-def fitted(points: Array, domain: gs.Polygon, model: str, *names: object) -> tuple[Truncated, dict[str, Any]]:
-    """The fitted model, and how the search ended."""
-    rng = generator(model, *names)
-    if model == BY_EM:
-        return Truncated(GaussianMixture.fit(points, 20, rng), domain), {"converged": True, "at_floor": 0}
-    found = ESTIMATOR.fit(points, FAMILIES[model], domain=domain, rng=rng)
-    floor = FAMILIES[model].smallest_scale
-    scales = np.sqrt(found.model.model.covs[:, 0, 0])
-    at_floor = 0 if floor is None else int((scales <= 1.005 * floor).sum())
-    return found.model, {"converged": found.converged, "at_floor": at_floor}
-
-
-def split(folder: str, data: str, ties: str, model: str, k: int, aggregate: bool) -> dict[str, Any]:
-    """The p-values of one random split; the same for all models of the same data."""
-    begin = time.process_time()
-    places = prepared(folder, data, ties, k)
-    first, second = places.split(rng=generator(data, ties, "split", k))
-    law, outcome = fitted(first.points, places.domain, model, data, ties, k)
-    x = generator(data, ties, "order", k).permutation(second.points)
-    sizes = [n for n in SIZES if n < len(x)] if data == YEAR and ties == PUBLISHED else []
-    rows = [
-        {"test": name, "n": n, "pvalue": pvalue(name, x[:n], law, data, ties, model, k, n)}
-        for name in (TESTS if aggregate else (MEDIAN, DEFAULT))
-        for n in (*sizes, len(x))
-    ]
-    outside = int((~places.domain.contains(law.model.means)).sum())
-    outcome |= {"outside": outside, "gain": gain(law, x), "seconds": time.process_time() - begin}
-    return {"rows": rows, "outcome": outcome, "law": parameters(law) if k == 0 else None}
-
-
-def pvalue(test: str, x: Array, law: Any, *names: object) -> float | None:
-    """None where the test needs draws of a law that has almost no mass in the city."""
-    try:
-        return float(TESTS[test](x, law, rng=generator(test, *names)).pvalue)
-    except gs.SamplingError:
-        return None
-
-
-def parameters(law: Truncated) -> dict[str, Any]:
-    mixture = law.model
-    return {name: getattr(mixture, name).tolist() for name in ("weights", "means", "covs")}
-
-
-# The run
+draw = chicago_figures.draw
 
 
 @dataclass(frozen=True)
@@ -181,31 +36,32 @@ class Plan:
 PLANS = (
     Plan(PART_2020, (TWO, TWENTY), 20, 20),
     Plan(PART_2020, (BY_EM,), 10, 10),
-    Plan(WHOLE_2020, (TWO, TWENTY), 20, 3),
+    Plan(fits.WHOLE_2020, (TWO, TWENTY), 20, 3),
     Plan(LIKE_2020, (TWO, TWENTY), 15, 5),
     Plan(YEAR, (TWO, TWENTY), 10, 3),
     Plan(YEAR, (BY_EM,), 2, 2),
-    Plan(EARLIER, (TWO, TWENTY), 5, 2),
-    Plan(PART_2020, (TWENTY,), 10, 10, TIES[1:]),
-    Plan(YEAR, (TWENTY,), 3, 3, TIES[1:]),
-    Plan(PART_2020, SCALES, 10, 0),
-    Plan(YEAR, SCALES, 2, 0),
+    Plan(fits.EARLIER, (TWO, TWENTY), 5, 2),
+    Plan(PART_2020, (TWENTY,), 10, 10, fits.TIES[1:]),
+    Plan(YEAR, (TWENTY,), 3, 3, fits.TIES[1:]),
+    Plan(PART_2020, fits.SCALES, 10, 0),
+    Plan(YEAR, fits.SCALES, 2, 0),
 )
 QUICK = (Plan(PART_2020, (TWO,), 1, 1),)
-
-
-def folder_of(setting: Setting) -> Path | None:
-    """Where the data are, or None."""
-    folder = None if setting.data is None else setting.data / "chicago"
-    return folder if folder is not None and (folder / BOUNDARY).exists() else None
+KNOWN = {PART_2020: (331, 300, 25), YEAR: (fits.ALL_2020 // 2, 20, 2)}
+"""Of the law fitted to these data: size of the samples, how many, and how many in one task."""
+REFITTED = {PART_2020: ((331, 331, 60), (596, 66, 60)), YEAR: ((fits.ALL_2020 // 2, fits.ALL_2020 // 2, 16),)}
+"""How many draws to fit, how many to test, and how often."""
+BOOTSTRAP = {TWO: 199, TWENTY: 99}
 
 
 def run(setting: Setting) -> None:
-    folder = folder_of(setting)
+    folder = fits.folder_of(setting.data)
     if folder is None:
         print(f"{PART}: no data in {setting.data}; what was measured before stays", file=sys.stderr)
         return
-    plans = [plan for plan in setting.choose(PLANS, QUICK) if (folder / SOURCES[plan.data].file).exists()]
+    plans = [
+        plan for plan in setting.choose(PLANS, QUICK) if (folder / fits.SOURCES[plan.data].file).exists()
+    ]
     tasks = {
         f"{plan.data} | {ties} | {model} | {k}": (str(folder), plan.data, ties, model, k, k < plan.aggregated)
         for plan in plans
@@ -215,28 +71,27 @@ def run(setting: Setting) -> None:
     }
     # The longest first, so that no worker waits for them at the end.
     order = sorted(tasks, key=lambda name: (tasks[name][3] != BY_EM, tasks[name][1] == PART_2020))
-    found = setting.each(PART, split, {name: tasks[name] for name in order})
-    found = {name: found[name] for name in tasks}
+    found = setting.each(PART, fits.split, {name: tasks[name] for name in order})
     _write_splits(setting, tasks, found)
-    _write_data(setting, folder, plans)
+    _write_data(setting, folder, list(dict.fromkeys(plan.data for plan in plans)))
     if not setting.quick:
-        from chicago_checks import write_checks
-
-        write_checks(setting, str(folder), {name: value["law"] for name, value in found.items()})
+        _write_checks(setting, str(folder), {name: value["law"] for name, value in found.items()})
 
 
 def _write_splits(setting: Setting, tasks: dict[str, Any], found: dict[str, Any]) -> None:
     splits: list[Row] = []
-    groups: dict[tuple[Any, ...], list[tuple[float | None, dict[str, Any]]]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[Row, Row]]] = {}
     laws: list[Row] = []
     for name, (_, data, ties, model, k, _) in tasks.items():
+        case, outcome = {"data": data, "ties": ties, "model": model}, found[name]["outcome"]
+        rank: dict[str, int] = {}
         for row in found[name]["rows"]:
-            here = {"data": data, "ties": ties, "model": model, "test": row["test"], "n": row["n"]}
+            here = {**case, "test": row["test"], "n": row["n"]}
             splits.append({**here, "split": k, "pvalue": row["pvalue"]})
             # Halves after thinning or of places differ by a few points; what is alike is the rank of n.
-            rank = [r["n"] for r in found[name]["rows"] if r["test"] == row["test"]].index(row["n"])
-            groups.setdefault((data, ties, model, row["test"], rank), []).append(
-                (row["pvalue"], {**found[name]["outcome"], "n": row["n"]})
+            rank[row["test"]] = rank.get(row["test"], -1) + 1
+            groups.setdefault((*case.values(), row["test"], rank[row["test"]]), []).append(
+                (splits[-1], outcome)
             )
         law = found[name]["law"]
         if law is not None and ties == PUBLISHED and model in (TWO, TWENTY, BY_EM):
@@ -245,69 +100,242 @@ def _write_splits(setting: Setting, tasks: dict[str, Any], found: dict[str, Any]
                 laws.append({"data": data, "model": model, "weight": weight, **place})
     setting.write(f"{PART}_splits", splits)
     setting.write(f"{PART}_laws", laws)
-    setting.write(PART, [_summary(key, values) for key, values in groups.items()])
+    setting.write(PART, [_summary(values) for values in groups.values()])
 
 
-def _summary(key: tuple[Any, ...], values: list[tuple[float | None, dict[str, Any]]]) -> Row:
-    pvalues = np.array([value for value, _ in values if value is not None])
-    outcomes = [outcome for _, outcome in values]
-    data, ties, model, test, _ = key
+def _summary(values: list[tuple[Row, Row]]) -> Row:
+    """The p-values of all splits of one case, and how their fits ended."""
+    first, pvalues = values[0][0], np.array([row["pvalue"] for row, _ in values if row["pvalue"] is not None])
+    outcomes = {key: [outcome[key] for _, outcome in values] for key in values[0][1]}
     return {
-        "data": data,
-        "ties": ties,
-        "model": model,
-        "test": test,
-        "n": outcomes[0]["n"],
+        **{key: first[key] for key in ("data", "ties", "model", "test", "n")},
         "splits": len(pvalues),
         "no_draws": len(values) - len(pvalues),
         "least": float(pvalues.min()),
         "median": float(np.median(pvalues)),
         "most": float(pvalues.max()),
         "below_05": float(np.mean(pvalues <= 0.05 + 1e-9)),
-        "gain": float(np.median([outcome["gain"] for outcome in outcomes])),
-        "at_floor": float(np.mean([outcome["at_floor"] for outcome in outcomes])),
-        "outside": float(np.mean([outcome["outside"] for outcome in outcomes])),
-        "stopped_early": sum(not outcome["converged"] for outcome in outcomes),
-        "seconds": float(np.mean([outcome["seconds"] for outcome in outcomes])),
+        "gain": float(np.median(outcomes["gain"])),
+        "at_floor": float(np.mean(outcomes["at_floor"])),
+        "outside": float(np.mean(outcomes["outside"])),
+        "stopped_early": len(values) - sum(outcomes["converged"]),
+        "seconds": float(np.mean(outcomes["seconds"])),
     }
 
 
-def _write_data(setting: Setting, folder: Path, plans: list[Plan]) -> None:
+def _write_data(setting: Setting, folder: Path, names: Sequence[str]) -> None:
     """What the loader says of every table."""
     rows = []
-    for data in dict.fromkeys(plan.data for plan in plans):
-        if SOURCES[data].size is not None:
-            continue
-        places = load(str(folder), SOURCES[data].file, SOURCES[data].year)
+    for data in (name for name in names if fits.SOURCES[name].size is None):
+        places = fits.load(str(folder), data)
+        left_out = {key: getattr(places, key) for key in ("unlocated", "outside", "other_parts")}
         rows.append(
-            {
-                "data": data,
-                "rows": places.rows_read,
-                "unlocated": places.unlocated,
-                "outside": places.outside,
-                "other_parts": places.other_parts,
-                "locations": len(places),
-                "distinct": places.n_distinct,
-                "tied": places.n_tied,
-                "area": places.domain.geometry.area,
-            }
+            {"data": data, "rows": places.rows_read, **left_out, "locations": len(places)}
+            | {"distinct": places.n_distinct, "tied": places.n_tied, "area": places.domain.geometry.area}
         )
     setting.write(f"{PART}_data", rows)
 
 
-def draw(setting: Setting) -> None:
-    from chicago_figures import draw
+def _write_checks(setting: Setting, folder: str, laws: dict[str, Any]) -> None:
+    tasks: dict[str, tuple[Any, ...]] = {}
+    rows: dict[str, Row] = {}
+    for model, draws in BOOTSTRAP.items():
+        name = f"family | {model} | {draws}"
+        tasks[f"{name} | 0"] = ("family", folder, model, draws)
+        rows[name] = {"case": "family", "law_of": PART_2020, "model": model, "draws": draws}
+    for data, (n, repetitions, step) in KNOWN.items():
+        law, name = laws[f"{data} | {PUBLISHED} | {TWENTY} | 0"], f"known | {data} | {n}"
+        for start in range(0, repetitions, step):
+            tasks[f"{name} | {start}"] = ("known", folder, law, data, n, start, start + step)
+        rows[name] = {"case": "known", "law_of": data, "model": TWENTY, "fitted": 0, "n": n}
+    for data, plans in REFITTED.items():
+        for model in (TWO, TWENTY):
+            law = laws[f"{data} | {PUBLISHED} | {model} | 0"]
+            for fit, test, repetitions in plans:
+                name = f"refitted | {data} | {model} | {fit} | {test}"
+                for k in range(repetitions):
+                    tasks[f"{name} | {k}"] = ("refitted", folder, law, data, model, fit, test, k)
+                rows[name] = {"case": "refitted", "law_of": data, "model": model, "fitted": fit, "n": test}
+    # The longest first, so that no worker waits for them at the end.
+    cost = {name: 0 if task[0] == "family" else 1 if task[3] == YEAR else 2 for name, task in tasks.items()}
+    found = setting.each(
+        f"{PART}_checks", fits.check, {name: tasks[name] for name in sorted(tasks, key=cost.get)}
+    )
+    outcomes: dict[str, list[Row]] = {}
+    for name in tasks:
+        outcomes.setdefault(name.rpartition(" | ")[0], []).extend(found[name])
+    done = [
+        {**rows[name], "test": test, **_rates([value[test] for value in values])}
+        for name, values in outcomes.items()
+        for test in values[0]
+    ]
+    setting.write(f"{PART}_checks", done)
 
-    draw(setting)
+
+def _rates(values: list[float | None]) -> Row:
+    pvalues = np.array([value for value in values if value is not None])
+    below = float(np.mean(pvalues <= 0.05 + 1e-9))
+    low, high = wilson(below, len(pvalues))
+    return {
+        "repetitions": len(pvalues),
+        "no_draws": len(values) - len(pvalues),
+        "least": float(pvalues.min()),
+        "median": float(np.median(pvalues)),
+        "rejected": below,
+        "lower": low,
+        "upper": high,
+    }
 
 
-def summary(setting: Setting) -> str:
-    from chicago_report import summary
-
-    return summary(setting)
+# What is said
 
 
-def report(setting: Setting) -> str:
-    from chicago_report import report
+def values(setting: Setting) -> dict[str, Any]:
+    rows, checks, data = (setting.read(name) for name in (PART, f"{PART}_checks", f"{PART}_data"))
+    for row in [*rows, *checks]:
+        row |= {f"{key}_p": _p(row[key]) for key in ("least", "median", "most") if key in row}
+    for row in rows:
+        row["three"] = "{least_p} / {median_p} / {most_p}".format(**row)
+        row["floor"] = row["at_floor"] if "least" in row["model"] or row["model"] == TWENTY else None
+    year = bool(rows.where(data=YEAR))
+    return {
+        "printed": {model: printed(PART, model, MEDIAN)["value"] for model in (TWO, TWENTY)},
+        "floor": fits.FLOOR,
+        "all_2020": fits.ALL_2020,
+        "file": fits.SOURCES[fits.WHOLE_2020].file,
+        "tables": data,
+        "area": data[0]["area"],
+        "part_2020": data.by("data")[PART_2020]["rows"],
+        "map": chicago_figures.mapped(setting)[0],
+        "pvalues": [
+            _beside(rows, data, model, PUBLISHED)
+            for data in fits.SOURCES
+            for model in (TWO, TWENTY, BY_EM)
+            if whole(rows, data, model)
+        ],
+        **_verdicts(rows, checks),
+        "checks": bool(checks),
+        **(_checked(rows, checks) if checks else {}),
+        "year": year,
+        **(_chosen(rows, data) if year else {}),
+    }
 
-    return report(setting)
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}"
+
+
+def whole(rows: Rows, data: str, model: str, test: str = MEDIAN, ties: str = PUBLISHED) -> Row | None:
+    """The row of all observations of the test half."""
+    here = rows.where(data=data, model=model, test=test, ties=ties)
+    return max(here, key=lambda row: row["n"]) if here else None
+
+
+def _beside(rows: Rows, data: str, model: str, ties: str) -> Row:
+    """The row of the paper's test, with the p-values of all tests."""
+    tests = {test: put("{three}", whole(rows, data, model, test, ties)) for test in fits.TESTS}
+    entry = printed(PART, model, MEDIAN)
+    return whole(rows, data, model, MEDIAN, ties) | {"tests": tests, "printed": entry and entry["value"]}
+
+
+def _verdicts(rows: Rows, checks: Rows) -> dict[str, str]:
+    """Whether a split of as many data as the paper's can give what is printed; here and in the summary."""
+    verdicts, summary = [], []
+    for model in (TWO, TWENTY):
+        if whole(rows, PART_2020, model) is None:
+            continue
+        row, value = whole(rows, LIKE_2020, model), printed(PART, model, MEDIAN)["value"]
+        verdict = agrees(row["least"] <= value <= row["most"]) if row else "not measured in this run"
+        row = (row or whole(rows, PART_2020, model)) | {"verdict": verdict, "value": value}
+        row["many"] = "one split gives" if row["splits"] == 1 else f"{row['splits']} splits give"
+        verdicts.append(put(VERDICT, row))
+        summary.append(put(SUMMARY, row))
+    half = [
+        row["rejected"]
+        for row in checks
+        if row["fitted"] and row["fitted"] == row["n"] and row["test"] == MEDIAN
+    ]
+    summary += [put(REJECTED, {"low": min(half), "high": max(half)})] if half else []
+    return {"verdicts": " ".join(verdicts), "summary": "; ".join(summary)}
+
+
+VERDICT = (
+    "**{model}: {verdict}.** Printed {value:g}; with {n} tested observations ({data}) {many} {least_p} to "
+    "{most_p}, median {median_p}."
+)
+SUMMARY = (
+    "p = {value:g} for {model}: {verdict}, {splits} splits of other data ({data}) give {least_p} to {most_p}"
+)
+REJECTED = (
+    "with half fitted and half tested, a mixture with the right number of components is rejected at level "
+    ".05 in {low:.0%} to {high:.0%} of simulated samples"
+)
+
+
+def _checked(rows: Rows, checks: Rows) -> dict[str, Any]:
+    """How often models that are right are rejected."""
+    lines = []
+    for row in checks.where(test=MEDIAN):
+        if row["case"] != "family":
+            case = {key: row[key] for key in ("case", "law_of", "model", "fitted", "n")}
+            here = [checks.where(test=test, **case)[0] for test in fits.TESTS]
+            name = "the law itself" if row["case"] == "known" else f"{row['model']}, fitted"
+            shares = [put("{rejected:.2f} ({lower:.2f}–{upper:.2f})", one) for one in here]
+            lines.append([name, row["law_of"], row["fitted"] or None, row["n"], row["repetitions"], *shares])
+    again = checks.where(case="refitted")
+    half = Rows(row for row in again if row["fitted"] == row["n"])
+    tenth = [row for row in again.where(test=MEDIAN) if row["fitted"] != row["n"]]
+    right, twenty = half.where(test=MEDIAN).by("law_of", "model"), whole(rows, LIKE_2020, TWENTY)
+    alike = right[YEAR][TWENTY]["lower"] <= twenty["below_05"] <= right[YEAR][TWENTY]["upper"]
+    header = ["tested", "draws of the law fitted to", "fitted", "tested on", "repetitions", *fits.TESTS]
+    return {
+        "check_table": table(header, lines),
+        "size": Span(checks.where(case="known").all("rejected")),
+        "half": right,
+        "tenth": " and ".join(put("{rejected:.0%} ({model})", row) for row in tenth),
+        "two": whole(rows, LIKE_2020, TWO),
+        "twenty": twenty,
+        "small": {model: whole(rows, PART_2020, model) for model in (TWO, TWENTY)},
+        "alike": "cannot be told from" if alike else "differs from",
+        "neither": NEITHER if alike else "",
+        "family": "; ".join(
+            put("p = {least_p} for {model} ({draws} draws)", row) for row in checks.where(case="family")
+        ),
+        "drawn": Span(half.where(test=AGGREGATED).all("rejected")),
+    }
+
+
+NEITHER = ": neither .162 nor a value below .05 speaks for or against 20 components"
+
+
+def _chosen(rows: Rows, data: Rows) -> dict[str, Any]:
+    """Splits by the number of observations, and what other choices of ties and scales give."""
+    sizes = []
+    for model, test in product((TWO, TWENTY), (MEDIAN, AGGREGATED)):
+        here = rows.where(data=YEAR, model=model, test=test, ties=PUBLISHED).sorted("n")
+        shares = ", ".join(put("{below_05:.0%} of {splits} at n = {n}", row) for row in here)
+        sizes.append(f"- {model}, {test}: {shares}")
+    cases = [(ties, TWENTY) for ties in fits.TIES] + [(PUBLISHED, model) for model in fits.SCALES]
+    fixed = [
+        whole(rows, YEAR, model)
+        for model in fits.SCALES
+        if model.startswith("20 components, scale") and "least" not in model
+    ]
+    moved = [whole(rows, YEAR, TWENTY, AGGREGATED, ties) for ties in fits.TIES[2:]]
+    return {
+        "sizes": "\n".join(sizes),
+        "choices": [
+            _beside(rows, data, model, ties)
+            for data in (PART_2020, YEAR)
+            for ties, model in cases
+            if whole(rows, data, model, MEDIAN, ties)
+        ],
+        "in_2017": data.by("data")[YEAR],
+        "moved": _p(max(row["most"] for row in moved)),
+        "distinct": whole(rows, YEAR, TWENTY, AGGREGATED, fits.DISTINCT),
+        "fixed": {
+            "most": _p(max(row["most"] for row in fixed)),
+            "splits": fixed[0]["splits"],
+            "outside": float(np.mean([row["outside"] for row in fixed])),
+        },
+    }

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from report import write_report
 from setting import HERE, Setting
 
 PARTS = (
@@ -43,16 +44,12 @@ def main(argv: Sequence[str] | None = None) -> None:
                 record.unlink()
     begin = time.perf_counter()
     for part in options.only:
-        module = import_module(part)
-        start = time.perf_counter()
+        module, start = import_module(part), time.perf_counter()
         if not options.report:
-            print(f"{part}: {module.TITLE}", file=sys.stderr, flush=True)
             module.run(setting)
-        if setting.read(part):
+        if setting.read(part) and hasattr(module, "draw"):
             module.draw(setting)
         print(f"{part}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    from report import write_report
-
     print(f"{write_report(setting, PARTS)}, {time.perf_counter() - begin:.0f} s in all", file=sys.stderr)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,36 @@ from goodstein.power.runner import Runner
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent
+
+
+class Rows(list[Row]):
+    """Rows of results: numbers and text by the names of fields."""
+
+    def where(self, **fields: Any) -> Rows:
+        """Those in which the fields have these values."""
+        return Rows(row for row in self if all(row[name] == value for name, value in fields.items()))
+
+    def all(self, field: str) -> list[Any]:
+        """The values of a field, one for each row."""
+        return [row[field] for row in self]
+
+    def kinds(self, field: str) -> list[Any]:
+        """The different values of a field, in their order."""
+        return list(dict.fromkeys(self.all(field)))
+
+    def sorted(self, field: str) -> Rows:
+        """In the order of a field."""
+        return Rows(sorted(self, key=lambda row: row[field]))
+
+    def by(self, *fields: str) -> dict[Any, Any]:
+        """Rows by the values of fields, as in ``rows.by("cell", "test")[cell][test]``; the last counts."""
+        found: dict[Any, Any] = {}
+        for row in self:
+            inner = found
+            for field in fields[:-1]:
+                inner = inner.setdefault(row[field], {})
+            inner[row[fields[-1]]] = row
+        return found
 
 
 @dataclass(frozen=True)
@@ -54,8 +85,8 @@ class Setting:
             writer.writerows({field: _plain(value) for field, value in row.items()} for row in rows)
         new.replace(path)
 
-    def read(self, part: str) -> list[Row]:
-        """The results of a part; an empty list if there are none. Numbers are numbers, empty fields None."""
+    def read(self, part: str) -> Rows:
+        """The results of a part, none if there are none. Numbers are numbers, empty fields None."""
         return read_table(self._path("results", f"{part}.csv"))
 
     def figure(self, name: str) -> Path:
@@ -105,10 +136,8 @@ class Setting:
         known: dict[str, Any] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
-                try:
+                with suppress(json.JSONDecodeError):  # the line that a kill cut short
                     known |= json.loads(line)
-                except json.JSONDecodeError:  # the line that a kill cut short
-                    continue
         missing = [name for name in tasks if name not in known]
         # What a kill cut short must not swallow the line after it.
         with path.open("a", encoding="utf-8") as file, Runner(self.workers) as runner:
@@ -125,12 +154,12 @@ class Setting:
         return folder / name
 
 
-def read_table(path: Path) -> list[Row]:
+def read_table(path: Path) -> Rows:
     """A CSV file as rows; numbers are numbers, empty fields None."""
     if not path.exists():
-        return []
+        return Rows()
     with path.open(encoding="utf-8", newline="") as file:
-        return [{field: _value(text) for field, text in row.items()} for row in csv.DictReader(file)]
+        return Rows({name: _value(text, name) for name, text in row.items()} for row in csv.DictReader(file))
 
 
 def _plain(value: Any) -> Any:
@@ -139,12 +168,10 @@ def _plain(value: Any) -> Any:
     return f"{value:.5g}" if isinstance(value, float) else value
 
 
-def _value(text: str) -> Any:
+def _value(text: str, name: str) -> Any:
     if text == "":
-        return None
+        return text if name.endswith("_mark") else None  # no mark says that nothing is to be marked
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text

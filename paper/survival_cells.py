@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from scipy.optimize import brentq
 from setting import Setting
 
 import goodstein as gs
+from goodstein.adapters.durations import as_survival_model
 from goodstein.auditing.report import Check
 from goodstein.families import Exponential, Gompertz, Weibull
-from goodstein.survival.model import as_survival_model
 
 Array = np.ndarray
 N, LEVEL = 100, 0.01
@@ -85,7 +86,6 @@ class Uniform:
 
 CONSTANT, RISING, FALLING = "constant hazard", "rising hazard", "falling hazard"
 NULLS = {CONSTANT: Exponential(1.0), RISING: Gompertz(0.3, 1.0), FALLING: Falling(3.0)}
-FORMULAS = {CONSTANT: "1", RISING: "0.3·exp(t)", FALLING: "3/(1 + t)"}
 ALTERNATIVES = {
     CONSTANT: {
         "hazard × 1.5": Exponential(1 / 1.5),
@@ -135,21 +135,15 @@ def cell_name(name: str, alternative: str, share: float) -> str:
 
 def cells(setting: Setting, tests: Mapping[str, Collection[str]]) -> list[gs.Cell]:
     """All cells, with the tests that apply to each null."""
-    return [
-        gs.Cell(
-            as_survival_model(NULLS[name]),
-            as_survival_model(law),
-            N,
-            name=cell_name(name, alternative, share),
-            effect=share,
-            censoring=censoring(name, share),
-            tests=tests[name],
-        )
-        for name in NULLS
-        for share in RATES
-        for alternative, law in ALTERNATIVES[name].items()
-        if not setting.quick or (name, alternative, share) in QUICK
-    ]
+    found = []
+    for name, null in NULLS.items():
+        for share, (alternative, law) in product(RATES, ALTERNATIVES[name].items()):
+            if setting.quick and (name, alternative, share) not in QUICK:
+                continue
+            options = {"censoring": censoring(name, share), "tests": tests[name], "effect": share}
+            pair = as_survival_model(null), as_survival_model(law)
+            found.append(gs.Cell(*pair, N, name=cell_name(name, alternative, share), **options))
+    return found
 
 
 # Tests.
@@ -161,7 +155,7 @@ class Unaudited:
 
     operator: Any
 
-    takes_censored = True
+    takes = gs.Censored
 
     def features(self, model: Any, domain: Any, data: Any) -> Any:
         return self.operator.features(model, domain, data)
@@ -172,13 +166,8 @@ class Unaudited:
 
 def stein(operator: Any, share: float = 1.0) -> variants.Test:
     """A test with a Gaussian kernel at a share of the median distance on the operator's own scale."""
-    return partial(
-        gs.ksd_test,
-        operator=Unaudited(operator),
-        kernel=gs.Gaussian(gs.Median(share)),
-        audit=False,
-        workers=1,
-    )
+    kernel = gs.Gaussian(gs.Median(share))
+    return partial(gs.ksd_test, operator=Unaudited(operator), kernel=kernel, audit=False, workers=1)
 
 
 CDF, HAZARD, PLAIN, SURVIVAL = "martingale, cdf", "martingale, cumulative hazard", "martingale", "survival"
@@ -189,7 +178,6 @@ OPERATORS = {
     CDF: gs.Martingale("cdf"),
     HAZARD: gs.Martingale("hazard"),
 }
-DEFAULT, AGGREGATED = "goodstein default", "goodstein aggregated"
 ALL = {name: stein(operator) for name, operator in OPERATORS.items()}
 # For a constant hazard of one the martingale operator on the scale of the cumulative hazard, the one without
 # transform and the survival operator are the same.

@@ -2,136 +2,140 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
+import survival_cells as cells
 import survival_numbers
 import variants
-from claims import DECISIVE, UNDECIDED, Finding, Order, listed
-from setting import Row, Setting
-from survival_cells import (
-    AGGREGATED,
-    ALL,
-    ALTERNATIVES,
-    CDF,
-    CONSTANT,
-    DEFAULT,
-    FALLING,
-    FINE_CDF,
-    FINE_HAZARD,
-    FORMULAS,
-    HAZARD,
-    LEVEL,
-    NULLS,
-    OPERATORS,
-    PLAIN,
-    RATES,
-    RISING,
-    SCALES,
-    SURVIVAL,
-    N,
-    cell_name,
-    cells,
-)
-from verdicts import DIFFERS, LIMIT, REPRODUCED, keeps_level, rate
-from writing import figure, table
+from setting import Row, Rows, Setting
+from style import COLOURS, GREY, MARKERS, canvas, legend_below
+from survival_cells import CDF, CONSTANT, FALLING, HAZARD, NULLS, PLAIN, RISING, SURVIVAL
+from verdicts import DECISIVE, DIFFERS, REPRODUCED, UNDECIDED, Order, keeps_level
+from words import SIZE, put, table
 
 PART = "survival_remarks"
-NUMBERS = survival_numbers.PART
-TITLE = "Remarks on survival"
+DEFAULT, AGGREGATED = "goodstein default", "goodstein aggregated"
 PARTLY = "reproduced for the constant hazard, differs for others"
 """Fernández et al. have the constant hazard as null."""
-
-
-def run(setting: Setting) -> None:
-    study = partial(setting.study, PART, level=LEVEL)
-    if not setting.quick:
-        study = partial(study, bound_draws=(8_000, 2_000))
-    single = {**ALL, **SCALES, DEFAULT: variants.default}
-    apply = {name: (*(SCALES if name == CONSTANT else ALL), DEFAULT) for name in NULLS}
-    rows = study(cells(setting, apply), single, trials=400, quick=30)
-    apply = dict.fromkeys(NULLS, (AGGREGATED,))
-    rows += study(cells(setting, apply), {AGGREGATED: variants.aggregated}, trials=100, quick=10)
-    setting.write(PART, rows)
-    setting.write(NUMBERS, survival_numbers.rows(setting))
-
-
-def draw(setting: Setting) -> None:
-    from survival_figures import draw
-
-    draw(setting)
-
-
-def report(setting: Setting) -> str:
-    rows, numbers = setting.read(PART), setting.read(NUMBERS)
-    found = {(row["cell"], row["test"]): row for row in rows}
-    trials = {row["test"]: row["trials"] for row in rows}
-    return "\n\n".join(
-        [
-            f"## {TITLE}",
-            "**The paper** says of tests for right-censored durations, partly of its own results and "
-            "partly of those of Fernández et al. (2020), who introduced the operators: the martingale "
-            "operator is estimated more accurately than the survival operator (Section 3.2); "
-            "transforming durations by the null's distribution function, so that the null becomes "
-            "uniform, gives more power (appendix); transforming them by the null's cumulative hazard "
-            "does not give more than that (appendix). It prints no numbers.",
-            f"**Here**: n = {N}, level .01 as in Fernández et al., Gaussian kernel at the median distance "
-            "on the scale that the operator looks at, wild bootstrap; censoring times are exponential, "
-            f"such that the given share of durations is censored under the null. {trials[CDF]} trials"
-            + (f" ({trials[AGGREGATED]} for the aggregated test)" if AGGREGATED in trials else "")
-            + ". *Most possible* is the Neyman–Pearson bound, by simulation. A test is named by its operator "
-            "and the transform. Nulls have the hazards "
-            + ", ".join(f"{FORMULAS[name]} ({name})" for name in NULLS)
-            + ". Alternatives: *hazard × 1.5*, proportional to the null's; *Weibull k* with the shape k "
-            "(scale 1 beside the constant, 1.55 beside the rising and 0.45 beside the falling hazard); "
-            "*periodic*, 1 − cos(θπt); *slower growth*, 0.3·exp(t/2); *constant hazard*, 1/0.45. "
-            "*¼ median*: a quarter of the median distance as bandwidth.",
-            listed(PART, findings(rows, numbers)),
-            _comparison_table(rows),
-            "### All operators are one",
-            _identity_text(numbers),
-            figure(
-                PART,
-                "Null with constant hazard, where the martingale operator with the cumulative hazard, "
-                "without transform, and the survival operator are the same test.",
-            ),
-            _power_table(found, CONSTANT, (*SCALES, DEFAULT, AGGREGATED)),
-            _constant_text(found),
-            figure(
-                "survival_operators", "Nulls with rising and with falling hazard, where all operators differ."
-            ),
-            _power_table(found, RISING, (*ALL, DEFAULT, AGGREGATED)),
-            _power_table(found, FALLING, (*ALL, DEFAULT, AGGREGATED)),
-            "### Accuracy of the statistic",
-            _accuracy_text(numbers),
-            "### Sizes",
-            _sizes(rows),
-            "### The sign of ζ",
-            _zeta_text(numbers),
-        ]
-    )
-
-
 COMPARISONS = ((PLAIN, SURVIVAL), (CDF, PLAIN), (CDF, SURVIVAL), (HAZARD, CDF))
 
 
-def pairs(rows: Sequence[Row], names: Sequence[str], first: str, second: str) -> list[tuple[Row, Row]]:
-    """Rows of two tests in the same cells of some nulls, where both keep their level."""
-    found = {(row["cell"], row["test"]): row for row in rows}
-    result = []
-    for cell in dict.fromkeys(row["cell"] for row in rows if row["cell"].startswith(tuple(names))):
-        one, other = (found.get((cell, _alias(cell, test))) for test in (first, second))
-        if (
-            one is not None
-            and other is not None
-            and one is not other
-            and keeps_level(one)
-            and keeps_level(other)
-        ):
-            result.append((one, other))
-    return result
+def run(setting: Setting) -> None:
+    study = partial(setting.study, PART, level=cells.LEVEL)
+    if not setting.quick:
+        study = partial(study, bound_draws=(8_000, 2_000))
+    single = {**cells.ALL, **cells.SCALES, DEFAULT: variants.default}
+    apply = {name: (*(cells.SCALES if name == CONSTANT else cells.ALL), DEFAULT) for name in NULLS}
+    rows = study(cells.cells(setting, apply), single, trials=400, quick=30)
+    apply = dict.fromkeys(NULLS, (AGGREGATED,))
+    rows += study(cells.cells(setting, apply), {AGGREGATED: variants.aggregated}, trials=100, quick=10)
+    setting.write(PART, rows)
+    setting.write(survival_numbers.PART, survival_numbers.rows(setting))
+
+
+# What is drawn and said
+
+LINES = {
+    CDF: (0, "-"),
+    HAZARD: (1, "-"),
+    PLAIN: (2, "-"),
+    SURVIVAL: (3, "-"),
+    cells.FINE_CDF: (0, "--"),
+    cells.FINE_HAZARD: (1, "--"),
+    AGGREGATED: (6, ":"),
+}
+"""Colour and line of each test."""
+
+
+def draw(setting: Setting) -> None:
+    at = setting.read(PART).by("cell", "test")
+    _draw_panels(setting, PART, at, (CONSTANT,), (*cells.SCALES, AGGREGATED))
+    _draw_panels(setting, "survival_operators", at, (RISING, FALLING), (*cells.ALL, AGGREGATED))
+
+
+def _draw_panels(
+    setting: Setting, figure: str, at: dict[str, Any], nulls: Sequence[str], tests: Sequence[str]
+) -> None:
+    """Power against the rate of censoring, one panel for each alternative."""
+    panels = [(name, law) for name in nulls for law in cells.ALTERNATIVES[name]]
+    options = {"nrows": 2, "ncols": 3, "figsize": (9.0, 5.2), "sharex": True, "sharey": True}
+    with canvas(setting, figure, **options) as (fig, axes):
+        for axis, (null, law) in zip(axes.flat, panels, strict=True):
+            names = {100 * share: cells.cell_name(null, law, share) for share in cells.RATES}
+            here = {share: at[name] for share, name in names.items() if name in at}
+            bounds = [rows[CDF]["bound"] for rows in here.values()]
+            axis.plot(list(here), bounds, color=GREY, linewidth=2.5, label="most possible")
+            for test in tests:
+                number, line = LINES[test]
+                style = {"marker": MARKERS[number], "ms": 4, "color": COLOURS[number], "label": test}
+                axis.plot(list(here), [rows[test]["power"] for rows in here.values()], line, **style)
+            title = law if null == CONSTANT else f"{null}: {law}"
+            axis.set(title=title, ylim=(-0.02, 1.04), xticks=[100 * share for share in cells.RATES])
+        for axis in axes[:, 0]:
+            axis.set_ylabel("power at level .01")
+        for axis in axes[1]:
+            axis.set_xlabel("per cent censored under the null")
+        legend_below(fig, axes.flat[0], ncols=3, fontsize=8)
+
+
+def values(setting: Setting) -> dict[str, Any]:
+    rows, numbers = setting.read(PART), setting.read(survival_numbers.PART)
+    at = rows.by("cell", "test")
+    trials = {row["test"]: row["trials"] for row in rows}
+    said = survival_numbers.values(numbers)
+    orders = {
+        "operators": compared(rows, COMPARISONS[0]),
+        "constant": compared(rows, (CDF, PLAIN), CONSTANT),
+        "plain": compared(rows, (CDF, PLAIN), RISING, FALLING),
+        "survival": compared(rows, (CDF, SURVIVAL), RISING, FALLING),
+        "hazard": compared(rows, (HAZARD, CDF)),
+    }
+    both = compared(rows, (CDF, PLAIN)) + compared(rows, (CDF, SURVIVAL))
+    partly = (both.verdict, orders["constant"].verdict) == (DIFFERS, REPRODUCED)
+    verdicts = {
+        "operators": orders["operators"].verdict,
+        "transformed": PARTLY if partly else both.verdict,
+        "hazard": _not_more(rows),
+        "reason": DIFFERS,
+        **said["signs"],
+    }
+    counts = Counter(verdicts.values())
+    where = {name: compared(rows, (HAZARD, CDF), name) for name in NULLS}
+    fine = at[cells.cell_name(CONSTANT, "periodic, θ = 4", 0.3)]
+    scale, transform = (abs(fine[CDF]["power"] - fine[test]["power"]) for test in (cells.FINE_CDF, HAZARD))
+    return {
+        **said,
+        **orders,
+        "n": cells.N,
+        "trials": trials[CDF],
+        "and_trials": f" ({trials[AGGREGATED]} for the aggregated test)" if AGGREGATED in trials else "",
+        "verdict": verdicts,
+        "counts": ", ".join(f"{count} × {verdict}" for verdict, count in counts.items()),
+        "where": ", ".join(
+            f"for the {name} {one.more} and {one.less} of {one.of}" for name, one in where.items()
+        ),
+        "comparisons": _comparisons(rows),
+        "constant_powers": _powers(at, CONSTANT, (*cells.SCALES, DEFAULT, AGGREGATED)),
+        "rising_powers": _powers(at, RISING, (*cells.ALL, DEFAULT, AGGREGATED)),
+        "falling_powers": _powers(at, FALLING, (*cells.ALL, DEFAULT, AGGREGATED)),
+        "more": "more" if scale > transform else "less",
+        "fine": fine,
+        "sizes": _sizes(rows),
+    }
+
+
+def compared(rows: Rows, pair: tuple[str, str], *nulls: str) -> Order:
+    """Two tests in the same cells of some nulls, or of all, where both keep their level."""
+    found = []
+    for name, tests in rows.by("cell", "test").items():
+        if name.startswith(nulls or tuple(NULLS)):
+            one, other = (tests.get(_alias(name, test)) for test in pair)
+            if one and other and one is not other and keeps_level(one) and keeps_level(other):
+                found.append((one, other))
+    return Order.among(found)
 
 
 def _alias(cell: str, test: str) -> str:
@@ -139,230 +143,45 @@ def _alias(cell: str, test: str) -> str:
     return HAZARD if cell.startswith(CONSTANT) and test in (PLAIN, SURVIVAL) else test
 
 
-def _comparison_table(rows: list[Row]) -> str:
+def _comparisons(rows: Rows) -> str:
     lines = []
-    for first, second in COMPARISONS:
-        line = [f"{first} / {second}"]
-        for name in NULLS:
-            order = Order.among(pairs(rows, [name], first, second))
-            line.append(
-                f"{order.more} / {order.less} / {order.of - order.more - order.less}" if order.of else "–"
-            )
-        lines.append(line)
-    note = (
-        "*In how many cells the first test has more power / the second / neither beyond three standard "
-        "errors, of those where both keep their level. For the constant hazard martingale and survival "
-        "are the same test.*"
-    )
-    return f"{table(['first / second', *NULLS], lines)}\n\n{note}"
+    for pair in COMPARISONS:
+        orders = [compared(rows, pair, name) for name in NULLS]
+        counts = [f"{one.more} / {one.less} / {one.of - one.more - one.less}" for one in orders]
+        lines.append(
+            [" / ".join(pair), *(c if one.of else None for c, one in zip(counts, orders, strict=True))]
+        )
+    return table(["first / second", *NULLS], lines)
 
 
-def findings(rows: list[Row], numbers: list[Row]) -> dict[tuple[str, str], Finding]:
-    """Verdicts on the claims of published.csv."""
-
-    def order(first: str, second: str, *names: str) -> Order:
-        return Order.among(pairs(rows, names or tuple(NULLS), first, second))
-
-    operators, plain, survival = (order(*some) for some in COMPARISONS[:3])
-    both = Order(plain.more + survival.more, plain.less + survival.less, plain.of + survival.of)
-    there = order(CDF, PLAIN, CONSTANT)
-    others = [order(CDF, test, RISING, FALLING) for test in (PLAIN, SURVIVAL)]
-    transformed = PARTLY if (both.verdict, there.verdict) == (DIFFERS, REPRODUCED) else both.verdict
-    zeta = {row["what"]: row for row in numbers if row["kind"] == "zeta"}
-    known = (
-        "All operators are computed from the data without error, and the ζ of the paper is in none of "
-        "them; what a transform changes is the kernel (*All operators are one*)."
-    )
-    return {
-        ("operators", "martingale against survival"): Finding(
-            operators.verdict,
-            "No measure of accuracy is named. Without transform the test with the martingale operator has "
-            f"{operators}, nulls with rising and falling hazard; its statistic has {_more_accurate(numbers)} "
-            "(*Accuracy of the statistic*).",
-        ),
-        ("transforms", "cdf against none"): Finding(
-            transformed,
-            "For the constant hazard, which is the null of Fernández et al. and for which the operators "
-            f"without transform coincide: {there}. For the rising and the falling hazard: {others[0]} with "
-            f"the martingale operator without transform, {others[1]} with the survival operator.",
-        ),
-        ("transforms", "cumulative hazard against cdf"): _not_more(rows),
-        ("transforms", "reason"): Finding(DIFFERS, known),
-        **{
-            ("zeta", what): Finding(_zeta_verdict(zeta[what]), reason)
-            for what, reason in (
-                (
-                    "Theorem 2",
-                    "It gives +ω in place of −ω: the solution of the proof's equation has a minus.",
-                ),
-                ("Corollary 1", "It gives +λ₀ω in place of −λ₀ω, for the same reason."),
-                (
-                    "uniform null",
-                    "It gives ω/(1 − u), which with the sign corrected belongs to the survival operator.",
-                ),
-            )
-        },
-    }
+def _not_more(rows: Rows) -> str:
+    """Whether the cumulative hazard has no more power than the distribution function."""
+    few = min(rows.where(test=CDF).all("trials")) < DECISIVE
+    if compared(rows, (HAZARD, CDF)).more:
+        return DIFFERS if compared(rows, (HAZARD, CDF), CONSTANT).more or few else PARTLY
+    return UNDECIDED if few else REPRODUCED
 
 
-def _not_more(rows: list[Row]) -> Finding:
-    order = Order.among(pairs(rows, tuple(NULLS), HAZARD, CDF))
-    few = min(row["trials"] for row in rows if row["test"] == CDF) < DECISIVE
-    each = {name: Order.among(pairs(rows, [name], HAZARD, CDF)) for name in NULLS}
-    verdict = UNDECIDED if few else REPRODUCED
-    if order.more:
-        verdict = DIFFERS if each[CONSTANT].more or few else PARTLY
-    where = [f"for the {name} {one.more} and {one.less} of {one.of}" for name, one in each.items()]
-    return Finding(verdict, f"The cumulative hazard has {order}: {', '.join(where)}.")
-
-
-def summary(setting: Setting) -> str:
-    """What the head of the report says."""
-    rows, numbers = setting.read(PART), setting.read(NUMBERS)
-    counts = Counter(one.verdict for one in findings(rows, numbers).values())
-    said = ", ".join(f"{count} × {verdict}" for verdict, count in counts.items())
-    operators = Order.among(pairs(rows, tuple(NULLS), PLAIN, SURVIVAL))
-    return (
-        f"verdicts on what is said: {said}. "
-        f"The martingale operator has {operators} with the survival operator; the two are one operator with "
-        "different kernels. The printed ζ lacks a minus sign."
-    )
-
-
-def _zeta_verdict(row: Row) -> str:
-    if abs(row["plus"] - row["wanted"]) < 1e-3:
-        return REPRODUCED
-    return "differs in sign" if abs(row["minus"] - row["wanted"]) < 1e-3 else DIFFERS
-
-
-def _identity_text(numbers: list[Row]) -> str:
-    lines = [[row["what"], f"{row['value']:.0e}"] for row in numbers if row["kind"] == "identity"]
-    return "\n\n".join(
-        [
-            "The survival operator at a test function ω is the martingale operator at λ₀ω, and a "
-            "transformed test is the martingale test with test functions of F₀(t) or Λ₀(t). So there is "
-            "one operator with the four kernels K(t, t′), λ₀(t)λ₀(t′)K(t, t′), K(F₀(t), F₀(t′)) and "
-            "K(Λ₀(t), Λ₀(t′)). Which is best is a question of where, and on which scale, the alternative "
-            "differs from the null, not of how well an auxiliary function is estimated: all are computed "
-            "from the data without error. (The g of the paper contains ω, so it is no auxiliary function "
-            "that a test could use.)",
-            "How far the matrices of the Stein kernel are apart, relative to their largest entry (of the "
-            "operators themselves in the third line):",
-            table(["the same", "largest difference"], lines),
-        ]
-    )
-
-
-def _power_table(found: dict[tuple[str, str], Row], name: str, tests: Sequence[str]) -> str:
+def _powers(at: dict[str, dict[str, Row]], null: str, tests: Sequence[str]) -> str:
     lines = []
-    for law in ALTERNATIVES[name]:
-        for share in RATES:
-            cell = cell_name(name, law, share)
-            if (cell, CDF) in found:
-                powers = [found[cell, test]["power"] if (cell, test) in found else None for test in tests]
-                lines.append([law, f"{share:.0%}", rate(found[cell, CDF]["bound"]), *map(rate, powers)])
-    return table([f"{name}, against", "censored", "most possible", *tests], lines)
+    for law in cells.ALTERNATIVES[null]:
+        for share in cells.RATES:
+            here = at.get(cells.cell_name(null, law, share))
+            if here:
+                powers = [put("{power:.3f}", here.get(test)) for test in tests]
+                lines.append([law, f"{share:.0%}", put("{bound:.3f}", here[CDF]), *powers])
+    return table([f"{null}, against", "censored", "most possible", *tests], lines)
 
 
-def _constant_text(found: dict[tuple[str, str], Row]) -> str:
-    cell = cell_name(CONSTANT, "periodic, θ = 4", 0.3)
-    power = {test: found[cell, test]["power"] for test in (*SCALES, AGGREGATED)}
-    scale, transform = (abs(power[CDF] - power[test]) for test in (FINE_CDF, HAZARD))
-    head = "more" if scale > transform else "less"
-    return (
-        f"**Here the scale matters {head} than the transform.** Fernández et al. show a power of about .75 "
-        "(read from a figure) for the cdf transform at θ = 4 with 30 % censored, and all other tests near "
-        f"the level. With the median distance as bandwidth we find {rate(power[CDF])} and, for the "
-        f"cumulative hazard, {rate(power[HAZARD])}; with a quarter of it {rate(power[FINE_CDF])} and "
-        f"{rate(power[FINE_HAZARD])}. The aggregated test, which tries several, has "
-        f"{rate(power[AGGREGATED])}."
-    )
-
-
-def _accuracies(numbers: list[Row]) -> dict[tuple[str, str], float]:
-    return {(row["what"], row["test"]): row["value"] for row in numbers if row["kind"] == "accuracy"}
-
-
-def _more_accurate(numbers: list[Row]) -> str:
-    found = _accuracies(numbers)
-    cases = list(dict.fromkeys(what for what, _ in found))
-    larger = [found[what, PLAIN] - found[what, SURVIVAL] for what in cases]
-    # The standard error of a mean over a standard deviation, of two of them, as for normal variables.
-    trials = min(row["trials"] for row in numbers if row["kind"] == "accuracy")
-    limits = [
-        LIMIT * math.sqrt(sum(1 + found[what, test] ** 2 / 2 for test in (PLAIN, SURVIVAL)) / trials)
-        for what in cases
-    ]
-    more, less = (
-        sum(sign * one > limit for one, limit in zip(larger, limits, strict=True)) for sign in (1, -1)
-    )
-    return (
-        f"a larger ratio of mean to standard deviation in {more} and a smaller one in {less} of {len(cases)} "
-        "cases, beyond three standard errors"
-    )
-
-
-def _accuracy_text(numbers: list[Row]) -> str:
-    found = _accuracies(numbers)
-    cases = list(dict.fromkeys(what for what, _ in found))
-    lines = [[what, *(rate(found[what, test], 2) for test in OPERATORS)] for what in cases]
-    return "\n\n".join(
-        [
-            "Mean of the U-statistic under an alternative, divided by its standard deviation; 30 % censored, "
-            f"{next(row['trials'] for row in numbers if row['kind'] == 'accuracy')} trials. Without "
-            f"transform the martingale operator has {_more_accurate(numbers)}, compared with the survival "
-            "operator.",
-            table(["", *OPERATORS], lines),
-        ]
-    )
-
-
-def _sizes(rows: list[Row]) -> str:
-    tests = (*ALL, FINE_CDF, FINE_HAZARD, DEFAULT, AGGREGATED)
+def _sizes(rows: Rows) -> str:
+    tests = (*cells.ALL, cells.FINE_CDF, cells.FINE_HAZARD, DEFAULT, AGGREGATED)
     lines = []
     for name in NULLS:
-        for share in RATES:
-            end = f"{share:.0%} censored"
-            here = {
-                row["test"]: row
-                for row in rows
-                if row["cell"].startswith(name) and row["cell"].split(", ")[-1] == end
-            }
+        for share in cells.RATES:
+            ends = name, f", {share:.0%} censored"
+            own = (row for row in rows if row["cell"].startswith(ends[0]) and row["cell"].endswith(ends[1]))
+            here = Rows(own).by("test")
             if here:
-                sizes = [
-                    here.get(HAZARD if name == CONSTANT and test in (PLAIN, SURVIVAL) else test)
-                    for test in tests
-                ]
-                lines.append(
-                    [
-                        name,
-                        f"{share:.0%}",
-                        *(
-                            "–" if row is None else f"{rate(row['size'])}{row['size_mark'] or ''}"
-                            for row in sizes
-                        ),
-                    ]
-                )
+                sizes = [put(SIZE, here.get(_alias(name, test))) for test in tests]
+                lines.append([name, f"{share:.0%}", *sizes])
     return table(["null", "censored", *tests], lines)
-
-
-def _zeta_text(numbers: list[Row]) -> str:
-    lines = []
-    for row in numbers:
-        if row["kind"] in ("zeta", "mean"):
-            what = row["what"] if row["kind"] == "zeta" else f"{row['what']}: mean under the null"
-            digits = [f"{row[key]:.4f}".replace("-0.0000", "0.0000") for key in ("wanted", "plus", "minus")]
-            lines.append([what, "" if row["t"] is None else f"{row['t']:g}", *digits])
-    return "\n\n".join(
-        [
-            "For censored durations Theorem 2 needs a ζ with ω(ζ′ + ζ(log μ₀)′) + ω′ζ = −ω, and "
-            "Corollary 1 one with −ωλ₀ on the right. The solutions are −∫μ₀ω/(μ₀ω) and −∫μ₀ωλ₀/(μ₀ω); the "
-            "differential equations are printed with the minus, the solutions without. The table has the "
-            "left side by quadrature, for the hazard 0.3·exp(t) and for the uniform null, with ω = "
-            "t·exp(−t). With the printed sign the mean under the null is not zero (last lines), so with "
-            "enough data a test built on it would reject a true model. For the uniform null the paper gives "
-            "the martingale operator and beside it the ζ of the survival operator; either sign of that is "
-            "wrong for it, and the correct one is −∫ω/ω.",
-            table(["statement", "t", "needed", "with the printed ζ", "with −ζ"], lines),
-        ]
-    )

@@ -24,9 +24,7 @@ def bd_ksd(auxiliary: Any) -> Test:
 
     Nothing stops a test whose identity fails: here its size is what is to be shown.
     """
-    return partial(
-        gs.ksd_test, operator=gs.Standardised(auxiliary), kernel=gs.Gaussian(), audit=False, workers=1
-    )
+    return invalid(gs.Standardised(auxiliary))
 
 
 def invalid(operator: Any) -> Test:
@@ -34,22 +32,18 @@ def invalid(operator: Any) -> Test:
     return partial(gs.ksd_test, operator=operator, kernel=gs.Gaussian(), audit=False, workers=1)
 
 
-def as_coded(data: Any, model: Any, *, operator: Any, rng: Any) -> float:
-    """The published code's p-value: the share of 500 draws with independent signs that are larger.
+def coded(operator: Any) -> Test:
+    """The same with the published code's p-value: the share of 500 draws that are larger, signs independent.
 
     Unlike (1 + count)/(1 + draws) it can be zero, and its level is exceeded a little. (That the code has
     the V-statistic makes no difference with random signs: the diagonal is the same in all draws.)
     """
-    null = gs.WildBootstrap(500, signs="iid")
-    result = gs.ksd_test(
-        data, model, operator=operator, kernel=gs.Gaussian(), null=null, audit=False, workers=1, rng=rng
-    )
+    return partial(_share_above, invalid(operator))
+
+
+def _share_above(test: Test, data: Any, model: Any, *, rng: Any) -> float:
+    result = test(data, model, null=gs.WildBootstrap(500, signs="iid"), rng=rng)
     return float(np.mean(result.null_distribution > result.statistic))
-
-
-def coded(operator: Any) -> Test:
-    """A test with the published code's p-value."""
-    return partial(as_coded, operator=operator)
 
 
 mmd: Test = partial(gs.mmd_test, kernel=gs.Gaussian(), workers=1)

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 pytest.importorskip("matplotlib")
 pytest.importorskip("mpltern")
+pytest.importorskip("pyproj")
 
 
 def table(path):
@@ -70,6 +71,20 @@ def studies():
     return [path.stem for path in paths if {"cell", "test", "trials"} <= set(table(path)[0])]
 
 
+def test_a_part_runs_alone(tmp_path, monkeypatch):
+    """It writes its results, which agree with the committed ones, and a report of what there is."""
+    monkeypatch.setattr(paper_module("samples"), "draw", lambda setting: None)  # figures take their time
+    paper_module("run").main(["--quick", "--only", "samples", "--workers", "1", "--folder", str(tmp_path)])
+    new, stored = (table(folder / "results" / "samples.csv") for folder in (tmp_path, PAPER))
+    assert [(row["law"], row["quantity"]) for row in new] == [(row["law"], row["quantity"]) for row in stored]
+    for one, other in zip(new, stored, strict=True):
+        assert abs(float(one["measured"]) - float(other["measured"])) < 0.02, one
+    text = (tmp_path / "REPORT.md").read_text(encoding="utf-8")
+    assert "## The sample distributions" in text
+    assert "## Skye lavas" not in text
+
+
+@pytest.mark.slow
 def test_the_quick_run_finds_the_committed_rates(tmp_path):
     """Within Monte Carlo error: no pair of rates differs at level 1e-4. And its report has its figures.
 
@@ -133,15 +148,72 @@ def test_every_printed_rate_is_judged():
 
 def test_verdicts():
     verdicts = paper_module("verdicts")
-    entry = verdicts.Published("", "", "", "power", 0.305, "", "")
+    entry = {"quantity": "power", "value": 0.305}
     row = {"power": 0.012, "trials": 2000, "bound": 0.013}
     assert verdicts.judge(entry, row) == verdicts.IMPOSSIBLE
     assert verdicts.judge(entry, row | {"bound": 0.6}) == verdicts.DIFFERS
     assert verdicts.judge(entry, row | {"bound": 0.6, "power": 0.33}) == verdicts.REPRODUCED
     # A printed power a little above the bound can be chance.
     assert verdicts.judge(entry, row | {"bound": 0.28, "power": 0.27}) == verdicts.REPRODUCED
-    one = verdicts.Published("", "", "", "power", 1.0, "", "")
+    one = {"quantity": "power", "value": 1.0}
     assert verdicts.judge(one, {"power": 1.0, "trials": 200, "bound": 1.0}) == verdicts.REPRODUCED
+
+
+def test_texts_are_filled(tmp_path, monkeypatch):
+    """Formats, figures, repeated lines, paragraphs with a condition; what was not measured is a dash."""
+    words = paper_module("words")
+    monkeypatch.setattr(words, "HERE", tmp_path)
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "part.md").write_text(
+        """## {verdict!c}
+
+A power of {at[a, ν = 1][MMD]:.3f}
+and {span:.2f}, or {span:.0 %}; {slope:−.1f}.
+
+![plot] What {none} shows.
+
+| cell | p |
+| --- | ---: |
+| for rows: {cell} | {p:.2f} |
+
+?yes - one
+  item
+- another
+
+?no This {is_not} said.
+""",
+        encoding="utf-8",
+    )
+    values = {
+        "verdict": "not decided",
+        "at": {"a, ν = 1": {"MMD": 0.25}},
+        "span": words.Span([0.3, 0.1, 0.2]),
+        "slope": -0.5,
+        "none": None,
+        "rows": [{"cell": "a", "p": 0.5}, {"cell": "b", "p": None}],
+        "yes": True,
+        "no": "",
+    }
+    assert words.fill("part", values).split("\n\n") == [
+        "## Not decided",
+        "A power of 0.250 and 0.10–0.30, or 10–30 %; −0.5.",
+        "![What – shows.](figures/plot.png)",
+        "*What – shows.*",
+        "| cell | p |\n| --- | ---: |\n| a | 0.50 |\n| b | – |",
+        "- one item\n- another",
+    ]
+    with pytest.raises(KeyError, match="verdict"):
+        words.fill("part", {})
+
+
+def test_every_claim_is_judged(monkeypatch):
+    """A claim of published.csv that a text does not mention stops the report."""
+    report, setting = paper_module("report"), paper_module("setting")
+    entry = dict.fromkeys(("where", "value"), "Section 1") | {"part": "samples", "quantity": "claim"}
+    more = setting.Rows([*report.published(), {**entry, "cell": "x", "test": "y", "text": "A new claim."}])
+    monkeypatch.setattr(report, "published", lambda: more)
+    with pytest.raises(AssertionError, match=r"text/samples.md says nothing of \['A new claim.'\]"):
+        report.section(setting.Setting(PAPER), "samples")
 
 
 def test_the_singular_law_lies_on_two_planes():
@@ -154,17 +226,21 @@ def test_the_singular_law_lies_on_two_planes():
 
 def test_the_exact_bound_of_the_dirichlet_cells():
     """Characteristic function against the simulated likelihood-ratio test, and a value by other means."""
-    laws = paper_module("laws")
+    bounds = paper_module("bounds")
     rng = np.random.default_rng(0)
-    null, other = (np.log(rng.dirichlet([0.5 + nu, 0.5, 0.5], (4000, 50))[..., 0]).sum(1) for nu in (0, 0.3))
-    simulated = np.mean(other > np.quantile(null, 0.99))
-    assert abs(laws.dirichlet_bound(0.3, 50) - simulated) < 0.05
-    assert abs(laws.dirichlet_bound(0.1, 200) - 0.5734) < 1e-3
+    for nu, largest in ((0.3, True), (-1 / 3, False)):
+        null, other = (
+            np.log(rng.dirichlet([0.5 + one, 0.5, 0.5], (4000, 20))[..., 0]).sum(1) for one in (0, nu)
+        )
+        edge = np.quantile(null, 0.99 if largest else 0.01)
+        simulated = np.mean(other > edge if largest else other < edge)
+        assert abs(bounds.dirichlet_bound(nu, 20) - simulated) < 0.05
+    assert abs(bounds.dirichlet_bound(0.1, 200) - 0.5734) < 1e-3
 
 
 def test_the_bound_in_the_ball():
     """Quadrature against the simulated likelihood-ratio test, and against the normal law without a cut."""
-    laws, bounds = paper_module("laws"), paper_module("ball_bound")
+    laws, bounds = paper_module("laws"), paper_module("bounds")
     null, other = laws.gaussian(), laws.gaussian(0.5)
     exact = bounds.ball_bound(null, other, 200)
     simulated = gs.neyman_pearson_power(null, other, 200, 0.01, n_null=4000, n_alternative=2000, rng=1)
@@ -203,3 +279,4 @@ def test_tables_keep_their_values(tmp_path):
     first, second = setting.read("part")
     assert first == {"cell": "a, ν = 1", "n": 200, "rate": 0.25, "bound": None, "more": None}
     assert second["more"] == 1
+    assert setting.read("part").where(n=200).by("cell")["a, ν = 1"]["rate"] == 0.25
