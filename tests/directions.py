@@ -28,3 +28,16 @@ def against(model, operator, kernel, y, x):
     features = operator.features(gs.as_model(model), model.domain, np.vstack([y, x]))
     k = len(y)
     return np.array(features.form(kernel).block(slice(0, k), slice(k, k + len(x))))
+
+
+def polar_metric(u):
+    return np.diag([1.0, np.sin(u[0]) ** 2])
+
+
+def polar_embedding(u):
+    return from_angles(u)
+
+
+def polar_jacobian(u):
+    (a, b), s, c = u, np.sin, np.cos
+    return [[-s(a), 0], [c(a) * c(b), -s(a) * s(b)], [c(a) * s(b), s(a) * c(b)]]

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import goodstein as gs
 from goodstein import families
 from goodstein.adapters import as_model
-from goodstein.adapters.describe import describe
 from goodstein.domains import Box, Euclidean, Orthant, Simplex
 from goodstein.errors import InputError, ScoreError
+from goodstein.foreign import describe
 from goodstein.models import Model
 
 

@@ -6,14 +6,14 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import binom, kstest
+from scipy.stats import kstest
 
 import goodstein as gs
 from goodstein.nulls.base import JointCalibration
-from goodstein.nulls.combine import combined, evidence, log_survival
+from goodstein.nulls.combine import combined, log_survival
 from goodstein.pipeline.compose import compose
-from goodstein.results.members import AggregatedResult
-from goodstein.tests_of_fit.collections import Entry, default_collection
+from goodstein.tests_of_fit.default_members import Entry, default_collection
+from levels import check_level, trials
 
 NORMAL = gs.families.Normal([0.0, 0.0])
 GAUSSIANS = [gs.Gaussian(gs.Median(scale)) for scale in (0.25, 0.5, 1.0, 2.0)]
@@ -38,19 +38,16 @@ def exchangeable(rng, count, draws, dependence):
 
 @pytest.mark.parametrize(("count", "dependence"), [(1, 0.0), (2, 0.5), (30, 0.0), (30, 0.9)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_p_value_is_uniform_under_exchangeability(count, dependence, weighted):
+@trials(400, 2000)
+def test_the_p_value_is_uniform_under_exchangeability(count, dependence, weighted, trials):
     rng = np.random.default_rng([count, int(10 * dependence), weighted])
     weights = np.arange(1.0, count + 1) if weighted else np.ones(count)
     weights /= weights.sum()
-    p = np.array(
-        [combined(exchangeable(rng, count, 199, dependence), weights)[0].pvalue for _ in range(2000)]
-    )
-    # p takes the values 1/200, 2/200, …: made continuous, it is uniform.
-    smooth = p - rng.random(len(p)) / 200
-    assert kstest(smooth, "uniform").pvalue > 1e-3
-    for level in (0.01, 0.05, 0.1):
-        low, high = binom.interval(0.999, len(p), level)
-        assert low <= np.count_nonzero(p <= level + 1e-12) <= high
+    joint = (exchangeable(rng, count, 99, dependence) for _ in range(trials))
+    p = np.array([combined(drawn, weights)[0].pvalue for drawn in joint])
+    # p takes the values 1/100, 2/100, …: made continuous, it is uniform.
+    assert kstest(p - rng.random(len(p)) / 100, "uniform").pvalue > 1e-3
+    check_level(p, 0.01, 0.05, 0.1)
 
 
 def test_copies_of_a_member_change_nothing():
@@ -85,16 +82,18 @@ def test_the_smallest_adjusted_p_value_is_that_of_the_test():
 
 
 def test_single_step_adjustment_by_hand():
-    """Three draws, two members: the largest evidence of each draw, counted by hand."""
-    rng = np.random.default_rng(0)
-    joint = JointCalibration(np.array([2.0, 0.5]), rng.standard_normal((2, 99)))
-    weights = np.array([0.5, 0.5])
-    observed, draws = evidence(joint, weights)
-    p = [(1 + np.sum(np.maximum(*draws) >= one)) / 100 for one in observed]
-    calibration, adjusted, evident = combined(joint, weights)
-    assert np.array_equal(evident, observed)
-    assert adjusted.tolist() == p
-    assert calibration.pvalue == min(p)
+    """Three draws, two members that take the values 0, 1, 2, 3: evidence is in the order of the values.
+
+    The largest of each draw are 1, 2 and 3. One of them is at least 3, all three are at least 0.
+    """
+    joint = JointCalibration(np.array([3.0, 0.0]), np.array([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]))
+    calibration, adjusted, evident = combined(joint, np.array([0.5, 0.5]))
+    assert adjusted.tolist() == [(1 + 1) / 4, (1 + 3) / 4]
+    assert calibration.pvalue == 0.5
+    assert evident[0] > evident[1]
+    # With most of the weight on the second member even its smallest value counts for more than the first's.
+    calibration, adjusted, evident = combined(joint, np.array([1e-9, 1.0]))
+    assert evident[1] > evident[0] and calibration.pvalue == adjusted[1] == 1.0
 
 
 def test_weights_are_relative_and_move_the_p_value_towards_their_member():
@@ -178,15 +177,15 @@ def test_monte_carlo_statistics_are_those_of_single_tests():
         assert member.pvalue == pytest.approx(alone.pvalue)
 
 
-def test_level_of_the_default_collection():
-    """600 samples of a true model; at this number a level of .09 instead of .05 would be noticed."""
+@trials(60, 600)
+def test_level_of_the_default_collection(trials):
+    """600 samples of a true model notice a level of .09 instead of .05."""
     null = gs.WildBootstrap(199)
-    p = [
+    found = (
         gs.aggregated_test(NORMAL.sample(60, rng=[9, k]), NORMAL, null=null, workers=1, rng=k).pvalue
-        for k in range(600)
-    ]
-    low, high = binom.interval(0.999, len(p), 0.05)
-    assert low <= np.count_nonzero(np.array(p) <= 0.05) <= high
+        for k in range(trials)
+    )
+    check_level(found, 0.05, 0.2)
 
 
 def result_of(data, model, **options):
@@ -259,7 +258,7 @@ def test_operators_that_are_named_must_be_valid():
 
 def test_the_result_tells_of_its_members():
     result = gs.aggregated_test(sample() * 1.4, NORMAL, rng=1)
-    assert isinstance(result, AggregatedResult)
+    assert type(result) is gs.TestResult and result.members
     text = str(result)
     for word in ("members", "adjusted p", "Dilation(Langevin())", "p-value"):
         assert word in text
@@ -385,13 +384,13 @@ def test_members_with_different_numbers_of_observations_cannot_share_signs():
         gs.aggregated_test(sample(60), NORMAL, operators=operators, rng=1)
 
 
+@trials(80, 400)
 @pytest.mark.parametrize(("d", "n"), [(1, 20), (20, 10)])
-def test_the_level_holds_in_small_samples(d, n):
+def test_the_level_holds_in_small_samples(d, n, trials):
     """The centre of a dilation must not be that of the observation itself; 400 trials notice .10."""
     model, null = gs.families.Normal(np.zeros(d)), gs.WildBootstrap(99)
-    p = [
+    found = (
         gs.aggregated_test(model.sample(n, rng=[7, k]), model, null=null, workers=1, rng=k).pvalue
-        for k in range(400)
-    ]
-    low, high = binom.interval(0.999, len(p), 0.05)
-    assert low <= np.count_nonzero(np.array(p) <= 0.05) <= high
+        for k in range(trials)
+    )
+    check_level(found, 0.05, 0.2)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+import goodstein as gs
 from goodstein.auxiliary import (
     Auxiliary,
     BallPower,
@@ -507,3 +508,32 @@ def test_operators_may_pass_any_model_with_a_score():
     np.testing.assert_allclose(
         BallPower().drift(X, g, dg, model), -(1 - (X**2).sum(axis=1))[:, None] * X - 2 * X
     )
+
+
+class Edge:
+    """A plain object with the one method that is required: g = 1 − ‖x‖² on the unit ball."""
+
+    def evaluate(self, x, domain):
+        return 1.0 - (x**2).sum(axis=1), -2.0 * x
+
+    def __repr__(self):
+        return "Edge()"
+
+
+def test_a_plain_object_with_evaluate_is_an_auxiliary_function():
+    model = gs.families.Truncated(gs.families.Normal([0.0, 0.0], 1.0), Ball(2))
+    x = model.sample(60, rng=1)
+    own, ours = (gs.Standardised(g) for g in (Edge(), BallPower(2)))
+    assert repr(own) == "Standardised(auxiliary=Edge())"
+    np.testing.assert_allclose(
+        gs.stein_matrix(x, model, operator=own), gs.stein_matrix(x, model, operator=ours), rtol=1e-12
+    )
+    found = [gs.ksd_test(x, model, operator=operator, rng=1).pvalue for operator in (own, ours)]
+    assert found[0] == found[1]
+    assert gs.audit(model, operator=own, rng=1).valid
+    assert gs.select(x, model, [Edge()], rng=1).operator.operator.auxiliary.given.__class__ is Edge
+    assert gs.diagnose_auxiliary(x, model, Edge(), rng=1).rows[0].valid
+    learnt = gs.auxiliary.density_ratio(x[:30], model, boundary=Edge(), rng=1)
+    assert gs.audit(model, operator=gs.Standardised(learnt), rng=1).valid
+    chart = gs.Coordinate(Edge())
+    assert pickle.loads(pickle.dumps(chart)).auxiliary.value(x, Ball(2)).shape == (60,)

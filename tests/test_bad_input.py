@@ -21,7 +21,7 @@ import shapely
 from hypothesis import HealthCheck, assume, given, settings
 
 import goodstein as gs
-from goodstein.stein.forms import SteinForm
+from goodstein.stein.features import SteinForm
 
 FAMILY = gs.families
 LINE, PLANE = FAMILY.Normal(), FAMILY.Normal([0.0, 0.0])
@@ -54,7 +54,7 @@ def no_stein_matrix():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("block", "matrix"):
             patch.setattr(SteinForm, name, reached)
-        for module in ("problem", "nulls.wild", "engine.reduce"):
+        for module in ("problems.problem", "nulls.wild", "engine.reduce"):
             patch.setattr(f"goodstein.{module}.quadratic_forms", reached)
         yield
 
@@ -709,7 +709,7 @@ def test_what_is_no_kernel_is_refused(kernel):
         refused(function, POINTS, PLANE, kernel=kernel, match=r"`kernel` must be a kernel such as IMQ\(\)")
 
 
-@pytest.mark.parametrize("null", ["wild", None, 999, gs.WildBootstrap, gs.MonteCarlo], ids=repr)
+@pytest.mark.parametrize("null", ["wild", 999, gs.WildBootstrap, gs.MonteCarlo], ids=repr)
 def test_what_is_no_null_method_is_refused(null):
     refused(
         gs.ksd_test, POINTS, PLANE, null=null, match=r"`null` must be a null method such as WildBootstrap\(\)"
@@ -882,6 +882,34 @@ def test_parameters_are_copied():
     mean[:], cov[:], alpha[:] = 9.0, 9.0, 9.0
     np.testing.assert_array_equal(gs.stein_matrix(POINTS, normal), expected[0])
     np.testing.assert_array_equal(gs.stein_matrix(COMPOSITIONS, dirichlet), expected[1])
+
+
+@pytest.mark.parametrize(
+    ("make", "argument", "rows"),
+    [
+        (lambda: FAMILY.Normal.fit([[0, 1], [np.nan, 2], [3, 4]]), "x", [1]),
+        (lambda: FAMILY.Dirichlet.fit([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0]]), "x", [2]),
+        (lambda: FAMILY.Weibull.fit([0.0, 1.0, 2.0]), "data", [0]),
+        (lambda: FAMILY.Exponential(-1.0), "scale", None),
+        (lambda: FAMILY.Kent(np.ones((3, 3)), 1.0, 0.0), "axes", None),
+        (lambda: gs.Censored([1.0, -1.0]), "durations", [1]),
+        (lambda: gs.Censored([1.0, 1.0], [1, 3]), "event_observed", [1]),
+        (lambda: gs.Simplex(2).validate(np.array([[0.5, 0.5], [0.5, 0.6]])), "data", [1]),
+        (lambda: gs.Lattice(2, 1).encode([[0], [2]]), "x", [1]),
+        (lambda: gs.Euclidean(0), "d", None),
+        (lambda: gs.Model(score=3), "score", None),
+        (lambda: gs.Model(score=lambda x: x / 0.0 * x).score([[1.0], [2.0]]), None, [0, 1]),
+        (lambda: gs.SurvivalModel(hazard=lambda t: -t, cumulative_hazard=np.abs).hazard([0, 1]), None, [1]),
+        (lambda: gs.as_model(object()), "model", None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_errors_carry_their_argument_and_their_rows(make, argument, rows):
+    with pytest.raises(gs.InputError) as caught:
+        make()
+    assert caught.value.argument == argument
+    assert (None if caught.value.rows is None else caught.value.rows.tolist()) == rows
+    assert str(caught.value).endswith(caught.value.bare)
 
 
 def test_the_guard_of_this_file_bites():

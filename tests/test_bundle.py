@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import goodstein as gs
-from cases import CASES
+from definitions import CASES
 from goodstein.engine.reduce import Alone, IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.kernels import RationalQuadratic
-from goodstein.kernels.base import Parts
+from goodstein.kernels.tile import Parts
 from goodstein.pipeline.compose import compose
 from goodstein.stein.shared import SharedForm, bundled, joint_statistics
 

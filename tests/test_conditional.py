@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import pickle
 import re
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 import goodstein as gs
-from cases import assert_same, double_precision
-from goodstein.conditional.data import Pairs
+from definitions import assert_same, at_pairs, check_form
+from goodstein.conditional.operator import Conditional
 from goodstein.kernels import IMQ, Gaussian, Matern52, Whitened
-from goodstein.tests_of_fit.conditional import compose_conditional
+from goodstein.pipeline.compose import compose
+from levels import check_level, trials
 
 RNG = np.random.default_rng(20_200_803)
 N = 12
 X, Y = RNG.normal(size=(N, 3)), RNG.normal(size=(N, 2))
 SLOPES = np.array([[1.0, -0.5], [0.3, 0.8], [-0.7, 0.2]])
+
+
+def compose_conditional(x, y, model, *, domain=None, operator=None, kernel=None, x_kernel=None):
+    """The problem of pairs."""
+    outer = operator if isinstance(operator, Conditional) else Conditional(operator)
+    outer = outer if x_kernel is None else replace(outer, x_kernel=x_kernel)
+    return compose(gs.Paired(x, y), model, domain, outer, kernel)
 
 
 def matrix(x, y, model, **options) -> np.ndarray:
@@ -61,23 +68,23 @@ def densities():
 def test_definition(name, kernel):
     """h = k(x, x′) Σ_i ∂_i ∂′_i [p(y|x) p(y′|x′) l(y, y′)] / p p′, differentiated by JAX."""
     logp = densities()[name]
-    with double_precision():
 
-        def l(u, v):  # noqa: E743 - as in the formula
-            rho = jnp.sum((u - v) ** 2)
-            return jnp.exp(-rho / (2 * 0.8**2)) if kernel == "Gaussian" else (1 + rho / 0.8**2) ** -0.5
+    def l(u, v):  # noqa: E743 - as in the formula
+        rho = jnp.sum((u - v) ** 2)
+        return jnp.exp(-rho / (2 * 0.8**2)) if kernel == "Gaussian" else (1 + rho / 0.8**2) ** -0.5
 
-        def h(x, y, xx, yy):
-            here = jax.lax.stop_gradient(logp(y, x) + logp(yy, xx))
+    def h(a, b):
+        (x, y), (xx, yy) = jnp.split(a, [3]), jnp.split(b, [3])
+        here = jax.lax.stop_gradient(logp(y, x) + logp(yy, xx))
 
-            def joint(u, v):
-                return jnp.exp(logp(u, x) + logp(v, xx) - here) * l(u, v)
+        def joint(u, v):
+            return jnp.exp(logp(u, x) + logp(v, xx) - here) * l(u, v)
 
-            mixed = jax.jacfwd(jax.jacrev(joint, argnums=1), argnums=0)(y, yy)
-            return jnp.exp(-jnp.sum((x - xx) ** 2) / (2 * 1.3**2)) * jnp.trace(mixed)
+        mixed = jax.jacfwd(jax.jacrev(joint, argnums=1), argnums=0)(y, yy)
+        return jnp.exp(-jnp.sum((x - xx) ** 2) / (2 * 1.3**2)) * jnp.trace(mixed)
 
-        over = jax.vmap(jax.vmap(h, (None, None, 0, 0)), (0, 0, None, None))
-        expected = np.asarray(over(*map(jnp.asarray, (X, Y, X, Y))))
+    pairs = np.hstack([X, Y])
+    expected = at_pairs(h, pairs, pairs)
     chosen = Gaussian(0.8) if kernel == "Gaussian" else IMQ(0.8)
     model = gs.ConditionalModel(logpdf=logp)
     got = matrix(X, Y, model, kernel=chosen, x_kernel=Gaussian(1.3))
@@ -198,13 +205,8 @@ def line_odds(y, x):
     return 1.0 - np.exp((1.0 - 2.0 * y) * x)
 
 
-def test_blocks_agree_with_the_matrix():
-    form = compose_conditional(X, Y, gs.ConditionalModel(score=wiggly_score)).form
-    whole = form.matrix()
-    np.testing.assert_allclose(form.block(slice(2, 7), slice(4, 12)), whole[2:7, 4:12], rtol=1e-12)
-    order = np.array([5, 1, 8])
-    np.testing.assert_allclose(form.take(order).matrix(), whole[np.ix_(order, order)], rtol=1e-12)
-    np.testing.assert_allclose(form.diagonal(), np.diag(whole), rtol=1e-12)
+def test_an_offset_of_a_million_does_no_harm():
+    whole = check_form(compose_conditional(X, Y, gs.ConditionalModel(score=wiggly_score)).form)
     far = compose_conditional(X + 1e6, Y, gs.ConditionalModel(score=lambda y, x: wiggly_score(y, x - 1e6)))
     assert_same(far.form.matrix(), whole, 1e-7)
 
@@ -302,7 +304,7 @@ def test_model_is_described():
     assert repr(model) == "ConditionalModel(straight line, domain=Euclidean(1))"
     assert gs.ConditionalModel(score=line).name == "score=line"
     assert "LinearRegression" in gs.ConditionalModel.gaussian(LinearRegression()).name
-    assert Pairs(X, Y[:, 0]).describe() == "12 pairs (x, y), x with 3 columns, y with 1 column"
+    assert gs.Paired(X, Y[:, 0]).describe() == "12 pairs (x, y), x with 3 columns, y with 1 column"
 
 
 # --- the test ----------------------------------------------------------------------------------
@@ -317,12 +319,10 @@ def sample(n: int, seed: int, noise=None):
 LINE = gs.ConditionalModel.gaussian(lambda x: 2.0 * x)
 
 
-def test_level():
-    trials = 300
-    pvalues = np.array([gs.conditional_ksd_test(*sample(100, k), LINE, rng=k).pvalue for k in range(trials)])
-    for level in (0.05, 0.2):
-        low, high = binom.ppf([0.0005, 0.9995], trials, level)
-        assert low <= np.sum(pvalues <= level) <= high
+@trials(100, 300)
+def test_level(trials):
+    found = (gs.conditional_ksd_test(*sample(100, k), LINE, rng=k).pvalue for k in range(trials))
+    check_level(found, 0.05, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -342,14 +342,14 @@ def test_wrong_models_are_found(noise):
 def test_monte_carlo_keeps_x(monkeypatch):
     x, y = sample(60, 1)
     seen = []
-    like = gs.ConditionalModel.sample_like
+    like = gs.Paired.drawn
 
-    def watched(self, data, rng):
-        drawn = like(self, data, rng)
+    def watched(self, model, domain, rng):
+        drawn = like(self, model, domain, rng)
         seen.append(drawn)
         return drawn
 
-    monkeypatch.setattr(gs.ConditionalModel, "sample_like", watched)
+    monkeypatch.setattr(gs.Paired, "drawn", watched)
     result = gs.conditional_ksd_test(x, y, LINE, null=gs.MonteCarlo(19), rng=1)
     assert len(seen) == 19 and result.pvalue * 20 == pytest.approx(round(result.pvalue * 20))
     for pairs in seen:
@@ -368,24 +368,9 @@ def fit_line(pairs):
 def test_parametric_bootstrap():
     x, y = sample(60, 1)
     null = gs.ParametricBootstrap(fit_line, 49)
-    assert gs.conditional_ksd_test(x, y, fit_line(Pairs(x, y)), null=null, rng=1).pvalue > 0.02
+    assert gs.conditional_ksd_test(x, y, fit_line(gs.Paired(x, y)), null=null, rng=1).pvalue > 0.02
     bent = y + 1.5 * x**2
-    assert gs.conditional_ksd_test(x, bent, fit_line(Pairs(x, bent)), null=null, rng=1).pvalue == 0.02
-
-
-def test_same_seed_same_result_whatever_the_workers():
-    x, y = sample(300, 2)
-    results = [gs.conditional_ksd_test(x, y, LINE, rng=7, workers=workers) for workers in (1, 2, None)]
-    assert len({(r.statistic, r.pvalue) for r in results}) == 1
-    shuffled = np.random.default_rng(1).permutation(300)
-    other = gs.conditional_ksd_test(x[shuffled], y[shuffled], LINE, rng=7)
-    assert other.statistic == pytest.approx(results[0].statistic, rel=1e-8, abs=1e-10)
-
-
-def test_problems_can_be_pickled():
-    problem = compose_conditional(X[:, 0], Y[:, 0], gs.ConditionalModel(score=line))
-    expected = problem.statistic()
-    assert pickle.loads(pickle.dumps(problem)).statistic() == expected
+    assert gs.conditional_ksd_test(x, bent, fit_line(gs.Paired(x, bent)), null=null, rng=1).pvalue == 0.02
 
 
 def test_result_says_what_was_done():
@@ -393,7 +378,7 @@ def test_result_says_what_was_done():
     text = str(gs.conditional_ksd_test(x, y, LINE, rng=1))
     assert text.startswith("Kernel conditional Stein discrepancy test")
     assert "50 pairs (x, y), x with 1 column, y with 1 column" in text
-    assert re.search(r"Conditional\(inner=Langevin\(\), x_kernel=Gaussian\(bandwidth=[\d.]+", text)
+    assert re.search(r"Conditional\(operator=Langevin\(\), x_kernel=Gaussian\(bandwidth=[\d.]+", text)
 
 
 def test_operator_may_hold_everything():
@@ -450,7 +435,7 @@ WITHOUT_SAMPLER = gs.ConditionalModel(score=line, name="line")
             {"x_kernel": lambda a, b: np.ones(3)},
             r"`x_kernel` returned an array of shape \(3,\)",
         ),
-        ((x1, y1, line), {"operator": gs.Langevin}, "`operator` must be an operator"),
+        ((x1, y1, line), {"operator": gs.Langevin}, "`operator` of Conditional must be an operator"),
         ((x1, y1, line), {"kernel": 1.0}, "`kernel` must be a kernel"),
         ((x1, y1, line), {"rng": -1}, "`rng` must be None"),
         ((x1, y1, line), {"null": "wild"}, "`null` must be a null method"),
@@ -517,21 +502,21 @@ def test_bad_input(arguments, options, message):
         ),
         (
             lambda: gs.ksd_test(y1, WITHOUT_SAMPLER),
-            r"model of y given x. Use conditional_ksd_test\(x, y, mod",
+            r"model of y given x, and ndarray holds no pairs. Pass Paired\(x, y\), or use conditional",
         ),
-        (lambda: gs.audit(WITHOUT_SAMPLER), r"model of y given x. Use conditional_ksd_test\(x, y, mod"),
+        (lambda: gs.audit(WITHOUT_SAMPLER), "does not say where y lives: pass `domain` or `data`"),
         (lambda: gs.as_model(LINE), r"model of y given x. Use conditional_ksd_test\(x, y, model\)"),
         (
             lambda: gs.ksd_test(y1, gs.families.Normal(), operator=gs.Conditional()),
-            r"Conditional\(\) is for models of y given x, whose data are pairs. Use conditional_ksd_test",
+            r"is a model of y alone and does not look at x.*For a model without covariates use ksd_test",
         ),
         (
             lambda: gs.audit(gs.Model(score=lambda x: -x, domain=gs.Euclidean(1)), operator=gs.Conditional()),
-            r"Conditional\(\) is for models of y given x, whose data are pairs. Use conditional_ksd_test",
+            "is a model of y alone and does not look at x",
         ),
         (lambda: WITHOUT_SAMPLER.logpdf(y1, x1), "line has no log density"),
         (lambda: WITHOUT_SAMPLER.score(y1, x1[:5]), r"`y` has shape \(12,\) and `x` has shape \(5,\)"),
-        (lambda: gs.Conditional(gs.Langevin), "`inner` of Conditional must be an operator in y"),
+        (lambda: gs.Conditional(gs.Langevin), "`operator` of Conditional must be an operator in y"),
         (lambda: gs.Conditional(gs.Conditional()), "not another Conditional"),
     ],
 )

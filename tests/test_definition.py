@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 
 import goodstein as gs
-import goodstein.stein.forms
-from cases import CASES, KERNELS, Case, KernelCase, assert_same, double_precision
+import goodstein.stein.tiles
+from cases import RADIAL, KernelCase
+from definitions import CASES, Case, assert_same, double_precision, evaluated
 from goodstein.kernels import IMQ, Gaussian, Matern52, RationalQuadratic
-from goodstein.kernels.base import generic_tile
-from goodstein.stein.features import SteinFeatures
-from goodstein.stein.forms import SteinForm
+from goodstein.kernels.base import Kernel, as_kernel
+from goodstein.stein.features import SteinFeatures, SteinForm
 
 NAMES = [case.name for case in CASES]
+WHITENED = next(kernel for kernel in RADIAL if kernel.whitened)
 
 LITERAL = [
     "diagonal g",
@@ -34,12 +35,6 @@ LITERAL = [
 
 
 # --- the definition ----------------------------------------------------------------------------
-
-
-def compiled(function, *arguments):
-    """A JAX function for arguments of these shapes; unoptimised, since compiling costs more than calling."""
-    lowered = jax.jit(function).lower(*arguments)
-    return lowered.compile(compiler_options={"xla_backend_optimization_level": 0})
 
 
 def twice_differentiated(case: Case, kernel: KernelCase):
@@ -85,9 +80,7 @@ def action(case: Case) -> np.ndarray:
 
         return jnp.einsum("ijfi->jf", jax.jacfwd(flux)(u))
 
-    u = case.coordinates(case.data)
-    with double_precision():
-        return np.asarray(compiled(jax.vmap(at), u)(u))
+    return evaluated(jax.vmap(at), case.coordinates(case.data))
 
 
 @cache
@@ -95,8 +88,8 @@ def _jets(n: int, m: int):
     """For all kernels at once k, ∂k, ∂′k and ∂∂′k, as a function of n points u and n points v."""
 
     def k(u, v):
-        z = [kernel.linear_map(m).T @ (u - v) for kernel in KERNELS]
-        return jnp.stack([kernel.profile(jnp.sum(r**2)) for kernel, r in zip(KERNELS, z, strict=True)])
+        z = [kernel.linear_map(m).T @ (u - v) for kernel in RADIAL]
+        return jnp.stack([kernel.profile(jnp.sum(r**2)) for kernel, r in zip(RADIAL, z, strict=True)])
 
     def jets(u, v):
         # f(u + s) = f(u) + s·∂f(u) + …: the coefficients of s = (1, 0, …), (0, 1, …), … in both arguments.
@@ -107,8 +100,7 @@ def _jets(n: int, m: int):
         )
         return jnp.concatenate([top[:, None, :], below], axis=1)
 
-    pairwise = jax.vmap(jax.vmap(jets, (None, 0)), (0, None))
-    return compiled(pairwise, np.zeros((n, m)), np.zeros((n, m)))
+    return jax.jit(jax.vmap(jax.vmap(jets, (None, 0)), (0, None)))
 
 
 def definition(case: Case) -> dict[str, np.ndarray]:
@@ -117,7 +109,7 @@ def definition(case: Case) -> dict[str, np.ndarray]:
     with double_precision():
         jets = np.asarray(_jets(*u.shape)(u, u))
     result = {}
-    for number, kernel in enumerate(KERNELS):
+    for number, kernel in enumerate(RADIAL):
         t = action(case)
         if kernel.whitened:
             if not case.square:
@@ -130,7 +122,7 @@ def definition(case: Case) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_the_stein_matrix_is_what_the_definition_says(case):
     expected = definition(case)
-    for kernel in KERNELS:
+    for kernel in RADIAL:
         if kernel.name in expected:
             got = case.stein_matrix(kernel.make(case.m))
             assert_same(got, expected[kernel.name], case.rtol, kernel.name)
@@ -143,11 +135,10 @@ def test_the_stein_matrix_is_what_the_definition_says(case):
 def test_the_definition_is_differentiated_literally(case):
     """The same with both operators applied to k itself, by nested differentiation, at some pairs."""
     rows, cols = np.array([0, 1, 2, 3, 4, 5]), np.array([0, 3, 7, 2, 4, 6])  # (0, 0) and (4, 4) are diagonal
-    kernel = KERNELS[-1] if case.square else KERNELS[1]
+    kernel = WHITENED if case.square else RADIAL[1]
     u = case.coordinates(case.data)
     pairs = u[rows], u[cols]
-    with double_precision():
-        expected = np.asarray(compiled(jax.vmap(twice_differentiated(case, kernel)), *pairs)(*pairs))
+    expected = evaluated(jax.vmap(twice_differentiated(case, kernel)), *pairs)
     h = case.stein_matrix(kernel.make(case.m))
     size = np.sqrt(np.diag(h)[rows] * np.diag(h)[cols])
     np.testing.assert_allclose(h[rows, cols] / size, expected / size, rtol=0, atol=case.rtol)
@@ -156,7 +147,7 @@ def test_the_definition_is_differentiated_literally(case):
 @pytest.mark.parametrize("case", [c for c in CASES if not c.square], ids=lambda c: c.name)
 def test_whitening_needs_as_many_test_functions_as_coordinates(case):
     with pytest.raises(gs.ScoreError, match="as many test functions as coordinates"):
-        case.stein_matrix(KERNELS[-1].make(case.m))
+        case.stein_matrix(WHITENED.make(case.m))
 
 
 # --- paths through the code that must agree ------------------------------------------------------
@@ -166,14 +157,13 @@ class Bare:
     """A kernel of which nothing but the two required methods is known, and its length."""
 
     def __init__(self, kernel) -> None:
-        self.kernels = getattr(kernel, "kernels", (kernel,))
-        self.profiles = kernel.profiles
+        self.bandwidth, self.profiles = kernel.shortest_length, kernel.profiles
 
     def fitted(self, points):
         return self
 
 
-RADIAL = [kernel.kernel for kernel in KERNELS if not kernel.whitened] + [
+PLAIN = [kernel.kernel for kernel in RADIAL if not kernel.whitened] + [
     IMQ(0.7, exponent=-1.0),
     RationalQuadratic(1.2, alpha=0.5),
     Gaussian(0.5) + Matern52(1.0) + IMQ(2.0),
@@ -194,22 +184,22 @@ def features(kind: str, n: int = 40, m: int = 3, seed: int = 0) -> SteinFeatures
 KINDS = ["none", "scalar", "diagonal", "matrix", "wide"]
 
 
-@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 @pytest.mark.parametrize("kind", ["none", "scalar", "diagonal"])
-def test_factored_and_direct_tiles_agree(kind, kernel, monkeypatch):
+def test_factored_and_direct_tiles_agree(kind, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.delattr(goodstein.stein.forms, "_DirectTile")
-        factored = SteinForm(features(kind), kernel).matrix()
-    monkeypatch.delattr(goodstein.stein.forms, "_FactoredTile")
-    monkeypatch.setattr(goodstein.stein.forms, "MAX_SPREAD", -1.0)
-    assert_same(SteinForm(features(kind), kernel).matrix(), factored, 1e-12)
+        patch.delattr(goodstein.stein.tiles, "_DirectTile")
+        factored = [SteinForm(features(kind), kernel).matrix() for kernel in PLAIN]
+    monkeypatch.delattr(goodstein.stein.tiles, "_FactoredTile")
+    monkeypatch.setattr(goodstein.stein.tiles, "MAX_SPREAD", -1.0)
+    for kernel, expected in zip(PLAIN, factored, strict=True):
+        assert_same(SteinForm(features(kind), kernel).matrix(), expected, 1e-12, repr(kernel))
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_factored_and_direct_tiles_agree_on_every_case(case, monkeypatch):
-    expected = SteinForm(case.features, IMQ(1.1)).matrix()
-    monkeypatch.setattr(goodstein.stein.forms, "MAX_SPREAD", -1.0)
-    assert_same(SteinForm(case.features, IMQ(1.1)).matrix(), expected, 1e-12)
+def test_factored_and_direct_tiles_agree_on_every_case(monkeypatch):
+    factored = [SteinForm(case.features, IMQ(1.1)).matrix() for case in CASES]
+    monkeypatch.setattr(goodstein.stein.tiles, "MAX_SPREAD", -1.0)
+    for case, expected in zip(CASES, factored, strict=True):
+        assert_same(SteinForm(case.features, IMQ(1.1)).matrix(), expected, 1e-12, case.name)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), IMQ(1.0), Matern52(1.0)], ids=repr)
@@ -219,33 +209,23 @@ def test_factored_tiles_keep_their_digits_as_long_as_they_are_used(kind, kernel,
     near = features(kind)
     points = near.points.copy()
     points[21:] += 0.99 * np.sqrt(
-        goodstein.stein.forms.MAX_SPREAD / 3
+        goodstein.stein.tiles.MAX_SPREAD / 3
     )  # the smaller half of the points, far away
     far = SteinFeatures(points, near.value, near.weight)
     with monkeypatch.context() as patch:
-        patch.delattr(goodstein.stein.forms, "_DirectTile")
+        patch.delattr(goodstein.stein.tiles, "_DirectTile")
         factored = SteinForm(far, kernel).matrix()
-    monkeypatch.setattr(goodstein.stein.forms, "MAX_SPREAD", -1.0)
+    monkeypatch.setattr(goodstein.stein.tiles, "MAX_SPREAD", -1.0)
     assert_same(factored, SteinForm(far, kernel).matrix(), 1e-8)
 
 
-@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
-def test_fast_tiles_of_kernels_agree_with_their_profiles(kind, kernel):
-    assert not hasattr(Bare(kernel), "stein_tile")
-    expected = SteinForm(features(kind), Bare(kernel)).matrix()
-    assert_same(SteinForm(features(kind), kernel).matrix(), expected, 1e-12)
-
-
-def test_a_kernel_without_a_tile_of_its_own_gets_the_generic_one(monkeypatch):
-    calls = []
-    monkeypatch.setattr(
-        goodstein.stein.forms,
-        "generic_tile",
-        lambda kernel, tile: calls.append(1) or generic_tile(kernel, tile),
-    )
-    SteinForm(features("scalar"), Bare(Gaussian(1.0))).matrix()
-    assert calls
+def test_fast_tiles_of_kernels_agree_with_their_profiles(kind):
+    for kernel in PLAIN:
+        bare = as_kernel(Bare(kernel))
+        assert type(bare).stein_tile is Kernel.stein_tile
+        expected = SteinForm(features(kind), bare).matrix()
+        assert_same(SteinForm(features(kind), kernel).matrix(), expected, 1e-12, repr(kernel))
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.3), IMQ(1.1), Matern52(1.3)], ids=repr)
@@ -311,22 +291,15 @@ def test_blocks_are_pieces_of_the_matrix(kind, kernel):
         np.testing.assert_allclose(transposed, form.block(rows, cols), rtol=0, atol=1e-12 * size)
 
 
-@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_diagonal_is_that_of_a_block(kind, kernel):
+def test_the_diagonal_is_that_of_a_block(kind):
     """matrix() takes its diagonal from diagonal(), so a block is what it has to be compared with."""
-    form = SteinForm(features(kind), kernel)
-    block = form.block(slice(0, form.n), slice(0, form.n))
-    # Matérn: √ρ turns a rounding error of 1e-15 in ρ into 3e-8 of its third derivative.
-    rtol = 1e-6 if "Matern52" in repr(kernel) else 1e-12
-    np.testing.assert_allclose(np.diag(block), form.diagonal(), rtol=rtol)
-
-
-def test_rows_taken_from_a_form_are_rows_of_its_matrix():
-    for kind in KINDS:
-        form = SteinForm(features(kind), IMQ(1.1))
-        index = np.array([7, 3, 21, 0, 39])
-        assert_same(form.take(index).matrix(), form.matrix()[np.ix_(index, index)], 1e-12)
+    for kernel in PLAIN:
+        form = SteinForm(features(kind), kernel)
+        block = form.block(slice(0, form.n), slice(0, form.n))
+        # Matérn: √ρ turns a rounding error of 1e-15 in ρ into 3e-8 of its third derivative.
+        rtol = 1e-6 if "Matern52" in repr(kernel) else 1e-12
+        np.testing.assert_allclose(np.diag(block), form.diagonal(), rtol=rtol)
 
 
 @pytest.mark.parametrize("kind", KINDS)

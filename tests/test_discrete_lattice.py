@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy import stats
 
 import goodstein as gs
+from cases import random_tables
 from goodstein.domains import Lattice
 from goodstein.errors import InputError
 from goodstein.kernels import CategoricalProduct, Hamming
 from goodstein.operators.difference import Difference
-
-
-def random_tables(levels, d):
-    root = np.random.default_rng([levels, d]).normal(size=(d, levels, 2 * levels))
-    return np.exp(0.3 * np.einsum("iak,ibk->iab", root, root) / levels)
 
 
 def test_lattice_encodes_and_shifts():
@@ -44,13 +38,10 @@ def test_lattice_is_a_value():
     assert Lattice((0, 1, 2), 4) == Lattice(3, 4)
     assert Lattice((1, 0), 4) != Lattice(2, 4)  # the cyclic order is another with more than two levels
     assert hash(Lattice((0, 1), 2)) == hash(Lattice(2, 2))
-    assert pickle.loads(pickle.dumps(Lattice((-1, 1), 3))) == Lattice((-1, 1), 3)
     assert repr(Lattice((-1, 1), 3)) == "Lattice((-1, 1), 3)"
     assert repr(Lattice(5, 2)) == "Lattice(5, 2)"
     assert repr(Lattice(np.arange(1, 11), 2)) == "Lattice((1, 2, 3, ..., 10), 2)"
-    lattice = Lattice(3, 2)
-    assert lattice.bounded and lattice.connected and not lattice.has_boundary and lattice.dim == 2
-    drawn = lattice.sample_uniform(3000, np.random.default_rng(1))
+    drawn = Lattice(3, 2).sample_uniform(3000, np.random.default_rng(1))
     assert stats.chisquare(np.bincount((drawn @ [3, 1]).astype(int))).pvalue > 0.01
 
 
@@ -116,7 +107,6 @@ def test_kernels_are_values():
     table = random_tables(3, 2)
     kernel = CategoricalProduct(table)
     assert kernel == CategoricalProduct(table.tolist())
-    assert pickle.loads(pickle.dumps(kernel)) == kernel
     assert hash(kernel) == hash(CategoricalProduct(table))
     assert kernel.fitted(np.zeros((2, 2))) is kernel
     assert Hamming(2).fitted(np.zeros((2, 2))) == Hamming(2.0)

@@ -67,6 +67,19 @@ def test_the_operator_of_the_guide_is_valid(own_operator):
     assert any("simulation" in check.name and check.status == "pass" for check in report.checks)
 
 
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize("page", ["README.md", "docs/which_test.md"])
+def test_pages_run_with_a_few_draws(page):
+    """What they print is compared by `make test-all`, which plans a sample, too."""
+    names: dict[str, object] = {}
+    for code, said in blocks_of(page):
+        runs = said or "import goodstein" in code or page != "README.md"
+        if runs and "sample_size(" not in code:
+            exec(compile(code, page, "exec"), names)
+    assert 0 < names["result"].pvalue <= 1
+
+
+@pytest.mark.slow
 def test_the_readme_prints_what_it_says(capsys):
     first, *others = blocks_of("README.md")
     (code, said), *more = [block for block in others if block[1]]
@@ -79,6 +92,7 @@ def test_the_readme_prints_what_it_says(capsys):
     assert_prints(capsys.readouterr().out, said)
 
 
+@pytest.mark.slow
 def test_the_guide_to_the_tests_runs_and_finds_what_it_says(capsys):
     names: dict[str, object] = {}
     for code, said in blocks_of("docs/which_test.md"):

@@ -12,12 +12,13 @@ import pytest
 from goodstein.engine.executors import check_workers, one_blas_thread, run
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
+from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.nulls import Calibration
 from goodstein.numerics.ranges import cut
-from goodstein.stein.features import SteinFeatures
-from goodstein.stein.forms import SteinForm
+from goodstein.stein.features import SteinFeatures, SteinForm
+from goodstein.stein.forms import BlockForm, LowRankForm
 
 SEED = 20_220_328
 SPAWN = multiprocessing.get_context("spawn")  # JAX, once loaded, does not let itself be forked
@@ -63,6 +64,58 @@ def test_statistic_and_draws_equal_the_dense_quadratic_forms(n, scheme):
     assert statistic == pytest.approx(h.sum() / (n * (n - 1)), rel=1e-11, abs=1e-15)
     assert draws.shape == (130,)
     np.testing.assert_allclose(draws, expected, rtol=0, atol=5e-6 * np.sqrt((expected**2).mean()))
+
+
+class Least(BlockForm):
+    """A form with no more than what is asked for."""
+
+    def __init__(self, values):
+        self.values = values
+
+    n = property(lambda self: len(self.values))
+
+    def block(self, rows, cols):
+        return np.outer(self.values[rows], self.values[cols]) + np.minimum.outer(
+            np.arange(self.n)[rows], np.arange(self.n)[cols]
+        )
+
+    def diagonal(self):
+        return self.values**2 + np.arange(self.n)
+
+
+@pytest.mark.parametrize("n", [5, 256, 700])
+def test_a_form_needs_blocks_and_a_diagonal_only(n):
+    values = np.random.default_rng(n).standard_normal(n)
+    form = Least(values)
+    expected = np.outer(values, values) + np.minimum.outer(np.arange(n), np.arange(n))
+    np.testing.assert_allclose(form.matrix(), expected, rtol=1e-14)
+    assert form.mean() == pytest.approx(expected.mean(), rel=1e-12)
+    order = np.random.default_rng(1).permutation(n)[: n - 1]
+    np.testing.assert_allclose(form.take(order).matrix(), expected[np.ix_(order, order)], rtol=1e-14)
+    np.testing.assert_allclose(form.take(order).diagonal(), expected.diagonal()[order], rtol=1e-14)
+    weights = OrthogonalSigns(SEED, n, 40)
+    statistic, draws = quadratic_forms(form, weights)
+    h = expected - np.diag(expected.diagonal())
+    assert statistic == pytest.approx(h.sum() / (n * (n - 1)), rel=1e-9)
+    wanted = dense_draws(h, orthogonal_signs_as_printed(weights))
+    np.testing.assert_allclose(draws, wanted, rtol=0, atol=5e-6 * np.sqrt((wanted**2).mean()))
+
+
+def test_features_of_finite_rank_make_means_in_linear_time():
+    tau = np.random.default_rng(3).standard_normal((50, 4))
+    form, h = LowRankForm(tau), tau @ tau.T
+    assert form.mean() == pytest.approx(h.mean(), rel=1e-12)
+    assert form.statistic == pytest.approx((h.sum() - np.trace(h)) / (50 * 49), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "height", "width"), [(1, 4, 4), (10, 3, 4), (57, 8, 20), (64, 16, 16)])
+def test_tiles_cover_the_upper_triangle_once(n, height, width):
+    seen = np.zeros((n, n))
+    for rows, cols in upper_tiles(cut(0, n, height), n, width):
+        ones = np.ones((rows.stop - rows.start, cols.stop - cols.start))
+        assert len(ones) <= height and ones.shape[1] <= width
+        seen[rows, cols] += above_diagonal(ones, rows, cols)
+    np.testing.assert_array_equal(seen, np.triu(np.ones((n, n)), 1))
 
 
 def test_a_strip_wider_than_what_is_held_at_a_time():

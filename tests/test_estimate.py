@@ -15,22 +15,21 @@ from scipy.special import polygamma
 
 import goodstein as gs
 from goodstein.estimate import (
+    AnyDirichlet,
+    AnyExponential,
+    AnyGamma,
+    AnyNormal,
     Bootstrap,
-    Dirichlet,
-    Exponential,
     ExponentialFamily,
     Fit,
-    Gamma,
     MinimumStein,
     Mixture,
-    Normal,
     Parametric,
     ScoreMatching,
     SquaredDistance,
     TruncatedScoreMatching,
 )
-from goodstein.estimate.affine import AffineScores
-from goodstein.estimate.base import Sample
+from goodstein.estimate.base import AffineScores, Sample
 from goodstein.numerics.frameworks import Jax
 
 FAMILY = gs.families
@@ -45,7 +44,7 @@ COMPOSITIONS = FAMILY.Dirichlet([1.5, 2.0, 3.0]).sample(80, rng=5)
 
 def test_score_matching_of_a_normal_is_the_moments_of_the_sample():
     x = POINTS * [100.0, 0.01] + [1e4, 3.0]
-    fit = ScoreMatching().fit(x, Normal())
+    fit = ScoreMatching().fit(x, AnyNormal())
     np.testing.assert_allclose(fit.parameters["mean"], x.mean(axis=0), rtol=1e-9)
     covariance = np.cov(x, rowvar=False, bias=True)
     np.testing.assert_allclose(fit.parameters["covariance"], covariance, rtol=1e-6)
@@ -61,7 +60,7 @@ def test_score_matching_of_a_normal_is_the_moments_of_the_sample():
 
 def test_exponential_is_the_mean_with_its_standard_error():
     x = FAMILY.Exponential(3.0).sample(200, rng=1)
-    fit = TruncatedScoreMatching().fit(x, Exponential())
+    fit = TruncatedScoreMatching().fit(x, AnyExponential())
     assert fit.parameters["scale"] == pytest.approx(x.mean())
     assert fit.standard_errors["scale"] == pytest.approx(x.std() / np.sqrt(200), rel=1e-6)
     assert fit.model == FAMILY.Exponential(fit.parameters["scale"])
@@ -70,7 +69,7 @@ def test_exponential_is_the_mean_with_its_standard_error():
     assert high - low == pytest.approx(2 * 1.6448536 * fit.standard_errors["scale"])
     part = gs.Box(0, 4)
     cut = TruncatedScoreMatching().fit(
-        FAMILY.Truncated(FAMILY.Exponential(3.0), part).sample(5000, rng=1), Exponential(), domain=part
+        FAMILY.Truncated(FAMILY.Exponential(3.0), part).sample(5000, rng=1), AnyExponential(), domain=part
     )
     assert abs(cut.parameters["scale"] - 3.0) < 3 * cut.standard_errors["scale"]
     assert cut.model.domain == part
@@ -101,7 +100,7 @@ def test_dirichlet_closed_form_against_direct_minimisation_in_a_chart():
         found = minimize(
             lambda a: tuple(map(np.asarray, both(a))), np.ones(3), jac=True, options={"gtol": 1e-9}
         ).x
-        fit = TruncatedScoreMatching().fit(COMPOSITIONS, Dirichlet())
+        fit = TruncatedScoreMatching().fit(COMPOSITIONS, AnyDirichlet())
         np.testing.assert_allclose(fit.parameters["alpha"], found, rtol=1e-6)
         assert fit.objective == pytest.approx(float(objective(fit.theta)), rel=1e-8)
 
@@ -114,7 +113,7 @@ def test_gamma_closed_form_against_direct_minimisation():
         return (x**2 * (s**2 + 2 * second) + 4 * x * s).mean()
 
     shape, rate = minimize(objective, [1.0, 1.0]).x
-    fit = TruncatedScoreMatching().fit(x, Gamma())
+    fit = TruncatedScoreMatching().fit(x, AnyGamma())
     assert fit.parameters["shape"] == pytest.approx(shape, rel=1e-4)
     assert fit.parameters["scale"] == pytest.approx(1 / rate, rel=1e-4)
 
@@ -189,7 +188,7 @@ def test_one_family_in_many_forms_has_one_estimate_and_one_standard_error(way, e
 
 def test_a_function_of_one_point_is_as_good_as_one_of_all():
     one, all_ = (
-        TruncatedScoreMatching().fit(INSIDE[:15], Parametric(function, start=START), domain=SQUARE)
+        TruncatedScoreMatching().fit(INSIDE[:8], Parametric(function, start=START), domain=SQUARE)
         for function in (log_quartic_of_one, log_quartic)
     )
     np.testing.assert_allclose(one.theta, all_.theta, rtol=1e-6)
@@ -199,7 +198,7 @@ def test_natural_parameters_agree_with_the_normal_family():
     fit = TruncatedScoreMatching().fit(INSIDE * 0.5, WAYS["derivatives given"], domain=SQUARE)
     theta = fit.theta
     precision = -np.array([[2 * theta[2], theta[4]], [theta[4], 2 * theta[3]]])
-    normal = TruncatedScoreMatching().fit(INSIDE * 0.5, Normal(), domain=SQUARE)
+    normal = TruncatedScoreMatching().fit(INSIDE * 0.5, AnyNormal(), domain=SQUARE)
     np.testing.assert_allclose(normal.parameters["covariance"], np.linalg.inv(precision), rtol=1e-7)
     np.testing.assert_allclose(normal.parameters["mean"], np.linalg.solve(precision, theta[:2]), rtol=1e-7)
 
@@ -279,7 +278,7 @@ def test_minimum_stein_is_where_the_statistic_of_the_test_has_its_minimum(case):
 def test_minimum_stein_recovers_a_dirichlet(operator):
     truth = np.array([0.5, 1.0, 2.0])
     x = FAMILY.Dirichlet(truth).sample(1500, rng=1)
-    fit = MinimumStein(operator).fit(x, Dirichlet())
+    fit = MinimumStein(operator).fit(x, AnyDirichlet())
     errors = fit.standard_errors["alpha"]
     assert (np.abs(fit.parameters["alpha"] - truth) < 3.5 * errors).all()
     assert errors.max() < 0.3
@@ -314,8 +313,8 @@ def test_minimum_stein_of_a_mixture_recovers_it_and_never_goes_below_zero():
 def test_more_rows_than_are_kept_in_memory_change_nothing(monkeypatch):
     expected = MinimumStein().fit(INSIDE, WAYS["derivatives given"], domain=SQUARE)
     covariance = expected.covariance
-    monkeypatch.setattr("goodstein.estimate.gram.MOST_KEPT", 10)
-    monkeypatch.setattr("goodstein.estimate.gram.BLOCK_NUMBERS", 7 * len(INSIDE))
+    monkeypatch.setattr("goodstein.estimate.stein.MOST_KEPT", 10)
+    monkeypatch.setattr("goodstein.estimate.stein.BLOCK_NUMBERS", 7 * len(INSIDE))
     fit = MinimumStein().fit(INSIDE, WAYS["derivatives given"], domain=SQUARE)
     np.testing.assert_allclose(fit.theta, expected.theta, rtol=1e-8)
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-8)
@@ -333,11 +332,11 @@ CLOSED = {
     ),
     "TruncSM, Dirichlet": (
         TruncatedScoreMatching(),
-        Dirichlet(),
+        AnyDirichlet(),
         FAMILY.Dirichlet([1.0, 2.0, 3.0]),
         [1, 2, 3],
     ),
-    "MinimumStein, Dirichlet": (MinimumStein(), Dirichlet(), FAMILY.Dirichlet([1.0, 2.0, 3.0]), [1, 2, 3]),
+    "MinimumStein, Dirichlet": (MinimumStein(), AnyDirichlet(), FAMILY.Dirichlet([1.0, 2.0, 3.0]), [1, 2, 3]),
 }
 
 
@@ -345,22 +344,24 @@ CLOSED = {
 def test_sandwich_standard_errors_against_the_spread_of_many_estimates(case):
     estimator, family, model, truth = CLOSED[case]
     heavy = isinstance(estimator, MinimumStein)
-    repetitions, n = (250, 300) if heavy else (400, 400)
+    repetitions, n = (120, 200) if heavy else (200, 300)
     fits = [estimator.fit(model.sample(n, rng=r), family, domain=model.domain) for r in range(repetitions)]
     estimates = np.array([fit.theta for fit in fits])
     covariances = np.array([fit.covariance for fit in fits])
     errors = np.sqrt(covariances.diagonal(axis1=1, axis2=2))
     free = errors.mean(axis=0) > 0
     ratio = np.median(errors, axis=0)[free] / estimates.std(axis=0, ddof=1)[free]
-    assert (np.abs(ratio - 1) < 0.15).all(), ratio
+    # A standard deviation of r estimates has a relative error of about 1/√(2r), and a share of .95 one of
+    # √(.05·.95/r): the bounds are three and more of them away.
+    assert (np.abs(ratio - 1) < 3.5 / np.sqrt(2 * repetitions)).all(), ratio
     covered = (np.abs(estimates - truth) <= 1.96 * errors)[:, free].mean(axis=0)
-    assert (np.abs(covered - 0.95) < 0.04).all(), covered
+    assert (np.abs(covered - 0.95) < 0.04 + 1 / repetitions).all(), covered
 
 
 def test_bootstrap_agrees_with_the_sandwich_and_does_not_depend_on_workers():
     x = FAMILY.Dirichlet([1.0, 2.0, 3.0]).sample(300, rng=1)
     for estimator in (TruncatedScoreMatching(), MinimumStein()):
-        fit = estimator.fit(x, Dirichlet())
+        fit = estimator.fit(x, AnyDirichlet())
         bootstrap = fit.bootstrap(200, rng=1)
         np.testing.assert_allclose(
             bootstrap.standard_errors["alpha"], fit.standard_errors["alpha"], rtol=0.25
@@ -388,7 +389,7 @@ def test_bootstrap_of_a_mixture_keeps_its_components_apart():
 
 def test_resamples_that_cannot_be_fitted_are_counted():
     x = np.random.default_rng(1).uniform(size=30)  # hardly normal: some resamples have no positive precision
-    fit = TruncatedScoreMatching().fit(x[x > 0.05], Normal(), domain=gs.Box(0, 1))
+    fit = TruncatedScoreMatching().fit(x[x > 0.05], AnyNormal(), domain=gs.Box(0, 1))
     bootstrap = fit.bootstrap(100, rng=1)
     assert 0 < bootstrap.failed < 100
     assert len(bootstrap.draws) == 100 - bootstrap.failed
@@ -398,7 +399,7 @@ def test_resamples_that_cannot_be_fitted_are_counted():
 def test_maximum_likelihood_is_more_precise_but_not_by_orders():
     # A sanity check of scale: the sandwich must not be below the Cramér-Rao bound of the Dirichlet.
     alpha = np.array([2.0, 3.0, 4.0])
-    fit = TruncatedScoreMatching().fit(FAMILY.Dirichlet(alpha).sample(5000, rng=1), Dirichlet())
+    fit = TruncatedScoreMatching().fit(FAMILY.Dirichlet(alpha).sample(5000, rng=1), AnyDirichlet())
     information = np.diag(polygamma(1, alpha)) - polygamma(1, alpha.sum())
     bound = np.sqrt(np.diag(np.linalg.inv(information)) / 5000)
     ratio = fit.standard_errors["alpha"] / bound
@@ -409,14 +410,14 @@ def test_maximum_likelihood_is_more_precise_but_not_by_orders():
 
 
 def test_a_fit_is_frozen_readable_and_can_be_pickled():
-    fit = TruncatedScoreMatching().fit(COMPOSITIONS, Dirichlet())
+    fit = TruncatedScoreMatching().fit(COMPOSITIONS, AnyDirichlet())
     assert isinstance(fit, Fit)
     with pytest.raises(FrozenInstanceError):
         fit.objective = 0.0
     assert fit.names == ("alpha[0]", "alpha[1]", "alpha[2]")
     np.testing.assert_array_equal(fit.theta, fit.parameters["alpha"])
     text = str(fit)
-    assert text.startswith("TruncatedScoreMatching: Dirichlet()")
+    assert text.startswith("TruncatedScoreMatching: AnyDirichlet()")
     assert f"{fit.theta[0]:.4g}" in text and "80 observations on Simplex(3)" in text
     assert "<td>alpha[0]</td>" in fit._repr_html_()
     again = pickle.loads(pickle.dumps(fit))
@@ -436,7 +437,7 @@ def test_a_long_table_is_cut():
 
 def test_the_model_can_be_tested_simulated_and_refitted():
     half, other = COMPOSITIONS[:40], COMPOSITIONS[40:]
-    fit = TruncatedScoreMatching().fit(half, Dirichlet())
+    fit = TruncatedScoreMatching().fit(half, AnyDirichlet())
     assert gs.ksd_test(other, fit.model, null=gs.MonteCarlo(49), rng=1).pvalue > 0.02
     null = gs.ParametricBootstrap(fit.refit, 19)
     result = gs.ksd_test(half, fit.model, null=null, rng=1)  # the fit's own model: no warning
@@ -531,24 +532,34 @@ TRUNCATED, MATCHING, STEIN = TruncatedScoreMatching(), ScoreMatching(), MinimumS
 
 @pytest.mark.parametrize("estimator", [TRUNCATED, STEIN], ids=["TruncSM", "MinStein"])
 def test_data_and_domains_that_do_not_fit_are_refused(estimator):
-    refused("`data` has 3 columns", estimator, np.ones((5, 3)), Normal(), domain=SQUARE)
+    refused("`data` has 3 columns", estimator, np.ones((5, 3)), AnyNormal(), domain=SQUARE)
     outside = INSIDE.copy()
     outside[7] = 2.0
     refused(
-        r"1 of 60 rows \(row 7\) lie outside Box", estimator, outside, Normal(), gs.DomainError, domain=SQUARE
+        r"1 of 60 rows \(row 7\) lie outside Box",
+        estimator,
+        outside,
+        AnyNormal(),
+        gs.DomainError,
+        domain=SQUARE,
     )
-    refused("hold NaN", estimator, INSIDE * np.nan, Normal(), domain=SQUARE)
-    refused("`domain` must be a domain such as", estimator, INSIDE, Normal(), domain=(0, 1))
+    refused("hold NaN", estimator, INSIDE * np.nan, AnyNormal(), domain=SQUARE)
+    refused("`domain` must be a domain such as", estimator, INSIDE, AnyNormal(), domain=(0, 1))
     refused(
         "none of them",
         estimator,
         COMPOSITIONS / np.linalg.norm(COMPOSITIONS, axis=1, keepdims=True),
-        Normal(),
+        AnyNormal(),
         gs.DomainError,
         domain=gs.Sphere(3),
     )
     refused(
-        "family on R.d, and rows of", estimator, COMPOSITIONS, Normal(), gs.DomainError, domain=gs.Simplex(3)
+        "family on R.d, and rows of",
+        estimator,
+        COMPOSITIONS,
+        AnyNormal(),
+        gs.DomainError,
+        domain=gs.Simplex(3),
     )
     refused(
         "family on R.d, and rows of",
@@ -558,7 +569,7 @@ def test_data_and_domains_that_do_not_fit_are_refused(estimator):
         gs.DomainError,
         domain=gs.Simplex(3),
     )
-    refused("a family on a Simplex", estimator, INSIDE, Dirichlet(), gs.DomainError, domain=SQUARE)
+    refused("a family on a Simplex", estimator, INSIDE, AnyDirichlet(), gs.DomainError, domain=SQUARE)
     refused(
         "2 rows are too few for the 5 parameters",
         estimator,
@@ -575,11 +586,13 @@ def test_a_boundary_or_none_where_the_other_is_needed():
         r"Box.* has a boundary.*TruncatedScoreMatching\(\)",
         MATCHING,
         INSIDE,
-        Normal(),
+        AnyNormal(),
         gs.DomainError,
         domain=SQUARE,
     )
-    refused(r"Euclidean\(2\) has no boundary.*ScoreMatching\(\)", TRUNCATED, POINTS, Normal(), gs.DomainError)
+    refused(
+        r"Euclidean\(2\) has no boundary.*ScoreMatching\(\)", TRUNCATED, POINTS, AnyNormal(), gs.DomainError
+    )
     with pytest.raises(gs.DomainError, match="no boundary"):
         SquaredDistance().evaluate(POINTS, gs.Euclidean(2))
 
@@ -601,20 +614,20 @@ def test_weights_that_are_wrong_are_refused():
         "does not vanish at the face x_1 = 0",
         TruncatedScoreMatching(gs.Auxiliary(one, zeros)),
         INSIDE,
-        Normal(),
+        AnyNormal(),
         domain=SQUARE,
     )
     refused(
         "is negative at 60 of 60 rows",
         TruncatedScoreMatching(gs.Auxiliary(negative, zeros)),
         INSIDE,
-        Normal(),
+        AnyNormal(),
         domain=SQUARE,
     )
     on_edge = np.column_stack([np.zeros(20), np.linspace(0.1, 0.9, 20)])
     refused("is zero at all 20 observations", TRUNCATED, on_edge, WAYS["derivatives given"], domain=SQUARE)
     refused(
-        "must be scalar", TruncatedScoreMatching(gs.Auxiliary(per_part, zeros)), COMPOSITIONS, Dirichlet()
+        "must be scalar", TruncatedScoreMatching(gs.Auxiliary(per_part, zeros)), COMPOSITIONS, AnyDirichlet()
     )
     refused(
         "not their sum. Or use BoundaryDistance",
@@ -633,10 +646,10 @@ def test_operators_that_cannot_estimate_are_refused():
         def features(self, model, domain, data):
             return gs.SteinFeatures(data, model.score(data) ** 2)
 
-    refused("not affine in the score", MinimumStein(Squared()), POINTS, Normal())
-    refused("has no features", MinimumStein(gs.SecondOrder()), POINTS, Normal())
+    refused("not affine in the score", MinimumStein(Squared()), POINTS, AnyNormal())
+    refused("has no features", MinimumStein(gs.SecondOrder()), POINTS, AnyNormal())
     refused(
-        "does not vanish at the face x_1 = 0", MinimumStein(gs.Langevin()), INSIDE, Normal(), domain=SQUARE
+        "does not vanish at the face x_1 = 0", MinimumStein(gs.Langevin()), INSIDE, AnyNormal(), domain=SQUARE
     )
     with pytest.raises(gs.InputError, match="`operator` must be an operator"):
         MinimumStein(operator="Langevin")
@@ -676,7 +689,7 @@ def test_parts_that_make_no_sense_are_refused_at_once(make, match):
 
 
 def test_families_that_are_none_are_refused():
-    refused("`family` is the class Dirichlet", TRUNCATED, COMPOSITIONS, Dirichlet)
+    refused("`family` is the class AnyDirichlet", TRUNCATED, COMPOSITIONS, AnyDirichlet)
     refused("`family` must be a family such as Mixture", TRUNCATED, COMPOSITIONS, FAMILY.Dirichlet([1, 1, 1]))
     refused("`family` must be a family such as Mixture", TRUNCATED, COMPOSITIONS, "Dirichlet")
 
@@ -684,11 +697,17 @@ def test_families_that_are_none_are_refused():
 def test_data_that_a_family_cannot_describe_are_refused():
     zero = COMPOSITIONS.copy()
     zero[3] = [0.0, 0.4, 0.6]
-    refused(r"1 of 80 rows \(row 3\) hold parts that are zero", TRUNCATED, zero, Dirichlet())
-    refused(r"hold zeros, where the score of Gamma\(\) is infinite", TRUNCATED, [0.0, 1.0, 2.0], Gamma())
-    refused("on the half-line, and `data` have 2 columns", TRUNCATED, INSIDE, Gamma())
+    refused(r"1 of 80 rows \(row 3\) hold parts that are zero", TRUNCATED, zero, AnyDirichlet())
     refused(
-        "are negative, where Exponential", TRUNCATED, [-1.0, 1.0, 2.0], Exponential(), domain=gs.Box(-2, 5)
+        r"hold zeros, where the score of AnyGamma\(\) is infinite", TRUNCATED, [0.0, 1.0, 2.0], AnyGamma()
+    )
+    refused("on the half-line, and `data` have 2 columns", TRUNCATED, INSIDE, AnyGamma())
+    refused(
+        "are negative, where AnyExponential",
+        TRUNCATED,
+        [-1.0, 1.0, 2.0],
+        AnyExponential(),
+        domain=gs.Box(-2, 5),
     )
     refused(
         "2 distinct rows are too few for 3 components",
@@ -715,25 +734,25 @@ def test_data_that_a_family_cannot_describe_are_refused():
         "is not positive definite",
         TRUNCATED,
         np.random.default_rng(0).beta(0.4, 0.4, size=100),
-        Normal(),
+        AnyNormal(),
         domain=gs.Box(0, 1),
     )
     refused(
-        "no exponential distribution has that",
+        "1/scale is .* and no Exponential distribution has that",
         TRUNCATED,
         np.random.default_rng(0).beta(5, 1, size=100),
-        Exponential(),
+        AnyExponential(),
         domain=gs.Box(0, 1),
     )
     refused(
-        "no gamma distribution has these",
+        "no Gamma distribution has that",
         TRUNCATED,
         np.random.default_rng(0).beta(5, 1, size=100),
-        Gamma(),
+        AnyGamma(),
         domain=gs.Box(0, 1),
     )
     with pytest.raises(gs.InputError, match="no Dirichlet distribution has that"):
-        Dirichlet().scores(Sample(COMPOSITIONS, gs.Simplex(3))).parameters(np.array([1.0, -0.2, 1.0]))
+        AnyDirichlet().scores(Sample(COMPOSITIONS, gs.Simplex(3))).parameters(np.array([1.0, -0.2, 1.0]))
 
 
 def test_functions_that_cannot_be_used_are_refused():
@@ -819,7 +838,7 @@ def test_a_search_that_leaves_the_family_says_where():
 
 
 def test_levels_and_counts_of_a_fit_are_checked():
-    fit = TRUNCATED.fit(COMPOSITIONS, Dirichlet())
+    fit = TRUNCATED.fit(COMPOSITIONS, AnyDirichlet())
     with pytest.raises(gs.InputError, match="`level` must be a number between 0 and 1"):
         fit.confidence_interval(95)
     with pytest.raises(gs.InputError, match="`resamples` must be an integer of at least 2"):
@@ -831,8 +850,8 @@ def test_levels_and_counts_of_a_fit_are_checked():
 
 
 def test_a_bootstrap_without_fits_is_refused(monkeypatch):
-    fit = TRUNCATED.fit(COMPOSITIONS, Dirichlet())
-    monkeypatch.setattr("goodstein.estimate.bootstrap.Resampled.__call__", lambda self, k: None)
+    fit = TRUNCATED.fit(COMPOSITIONS, AnyDirichlet())
+    monkeypatch.setattr("goodstein.estimate.fit.Resampled.__call__", lambda self, k: None)
     with pytest.raises(gs.InputError, match="Of 5 resamples 0 could be fitted"):
         fit.bootstrap(5)
     assert Bootstrap.__doc__

@@ -10,13 +10,13 @@ from scipy.special import expit
 
 import goodstein as gs
 from goodstein.estimate import (
-    Dirichlet,
-    Exponential,
+    AnyDirichlet,
+    AnyExponential,
+    AnyGamma,
+    AnyNormal,
     ExponentialFamily,
-    Gamma,
     MinimumStein,
     Mixture,
-    Normal,
     Parametric,
     ScoreMatching,
     SquaredDistance,
@@ -102,7 +102,7 @@ def test_a_bound_far_away_is_not_taken_for_reached(bounds, unit):
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e9, 1e12])
-@pytest.mark.parametrize("family", [Exponential(), Gamma()], ids=repr)
+@pytest.mark.parametrize("family", [AnyExponential(), AnyGamma()], ids=repr)
 @pytest.mark.parametrize("estimator", [TruncatedScoreMatching(), MinimumStein()], ids=["TruncSM", "MinStein"])
 def test_units_of_ready_families_do_not_matter(estimator, family, unit):
     one, other = (estimator.fit(POSITIVE * scale, family) for scale in (1.0, unit))
@@ -111,11 +111,11 @@ def test_units_of_ready_families_do_not_matter(estimator, family, unit):
     assert "std. error" in str(other)
 
 
-@pytest.mark.parametrize("family", [Normal(), Mixture(1), Mixture(1, "full")], ids=repr)
+@pytest.mark.parametrize("family", [AnyNormal(), Mixture(1), Mixture(1, "full")], ids=repr)
 def test_standard_errors_keep_their_digits_far_from_zero(family):
     x = np.random.default_rng(2).normal(size=(200, 2))
     fit = ScoreMatching().fit(x + 1e8, family)
-    errors = np.ravel(fit.standard_errors["mean" if isinstance(family, Normal) else "means"])
+    errors = np.ravel(fit.standard_errors["mean" if isinstance(family, AnyNormal) else "means"])
     np.testing.assert_allclose(errors, x.std(axis=0) / np.sqrt(200), rtol=1e-2)
 
 
@@ -126,7 +126,7 @@ def test_standard_errors_keep_their_digits_far_from_zero(family):
 def test_parts_that_are_almost_zero_do_not_spoil_the_minimum_stein_discrepancy(operator):
     x = FAMILY.Dirichlet([0.1, 0.1, 2.0]).sample(300, rng=1)
     assert 0 < x.min() < 1e-25
-    fit = MinimumStein(operator).fit(x, Dirichlet())
+    fit = MinimumStein(operator).fit(x, AnyDirichlet())
     matrix = gs.stein_matrix(x, FAMILY.Dirichlet(fit.theta), operator=operator)
     assert fit.objective == pytest.approx(matrix.mean(), rel=1e-8)
     for factor in (0.99, 1.01):  # it is a minimum of what the test computes
@@ -150,7 +150,7 @@ def test_digits_that_are_lost_next_to_a_face_are_noticed():
         MinimumStein().fit(x, family, domain=gs.Simplex(3))
     x = FAMILY.Dirichlet([0.5, 0.5, 2.0]).sample(200, rng=1)
     fit = MinimumStein().fit(x, family, domain=gs.Simplex(3))
-    np.testing.assert_allclose(fit.theta, MinimumStein().fit(x, Dirichlet()).theta, rtol=1e-6)
+    np.testing.assert_allclose(fit.theta, MinimumStein().fit(x, AnyDirichlet()).theta, rtol=1e-6)
 
 
 def beta_density(x, theta):
@@ -185,7 +185,7 @@ def beta_laplacian(x):
 
 def test_standard_errors_that_are_too_small_come_with_a_note():
     family = ExponentialFamily(beta_statistic, gradient=beta_gradient, laplacian=beta_laplacian)
-    draws = np.random.default_rng(0).beta(1.3, 1.3, size=(100, 500))
+    draws = np.random.default_rng(0).beta(1.3, 1.3, size=(40, 500))
     covered = {}
     for auxiliary in (gs.BoundaryDistance(), SquaredDistance()):
         fits = [TruncatedScoreMatching(auxiliary).fit(x, family, domain=UNIT) for x in draws]
@@ -193,12 +193,12 @@ def test_standard_errors_that_are_too_small_come_with_a_note():
         assert all(noted) if auxiliary == gs.BoundaryDistance() else not any(noted)
         inside = [np.abs(fit.theta - 0.3) < 1.96 * fit.standard_errors["theta"] for fit in fits]
         covered[repr(auxiliary)] = np.mean(inside, axis=0)
-    # About .67 and .95; the bounds are three Monte Carlo errors away.
-    assert (covered["BoundaryDistance()"] < 0.82).all()
-    assert (covered["SquaredDistance()"] > 0.88).all()
+    # About .67 and .95; the bounds are two and a half Monte Carlo errors away.
+    assert (covered["BoundaryDistance()"] < 0.86).all()
+    assert (covered["SquaredDistance()"] > 0.86).all()
 
 
-@pytest.mark.parametrize("family", [Exponential(), Gamma()], ids=repr)
+@pytest.mark.parametrize("family", [AnyExponential(), AnyGamma()], ids=repr)
 @pytest.mark.parametrize("domain", [gs.Euclidean(1), gs.Box(-2, 50)], ids=repr)
 def test_a_domain_beyond_the_half_line_is_refused(family, domain):
     for estimator in (ScoreMatching(), TruncatedScoreMatching(), MinimumStein()):
@@ -211,7 +211,7 @@ def test_a_domain_beyond_the_half_line_is_refused(family, domain):
 def test_a_lattice_is_refused(estimator):
     x = np.random.default_rng(0).integers(0, 3, size=(50, 2))
     with pytest.raises(gs.DomainError, match=r"Lattice\(3, 2\) is none of them"):
-        estimator.fit(x, Normal(), domain=gs.Lattice([0, 1, 2], 2))
+        estimator.fit(x, AnyNormal(), domain=gs.Lattice([0, 1, 2], 2))
 
 
 # functions
@@ -310,6 +310,6 @@ def test_a_long_bootstrap_table_is_cut():
 
 def test_parameters_in_parts_have_the_same_influences(monkeypatch):
     x = np.random.default_rng(2).normal(size=(60, 2))
-    whole = MinimumStein().fit(x, Normal()).covariance
-    monkeypatch.setattr("goodstein.estimate.discrepancy.MOST_NUMBERS", 2 * 60 * 4)
-    np.testing.assert_allclose(MinimumStein().fit(x, Normal()).covariance, whole, rtol=1e-9)
+    whole = MinimumStein().fit(x, AnyNormal()).covariance
+    monkeypatch.setattr("goodstein.estimate.stein.MOST_NUMBERS", 2 * 60 * 4)
+    np.testing.assert_allclose(MinimumStein().fit(x, AnyNormal()).covariance, whole, rtol=1e-9)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import subprocess
 import sys
 
@@ -31,100 +29,8 @@ from goodstein.models import Model
 COV = np.array([[2.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 0.5]])
 MIXTURE = GaussianMixture([0.2, 0.5, 0.3], [[0, 0, 0], [2, -1, 0], [-1, 1, 3]], [COV, 0.5 * COV, np.eye(3)])
 
-FAMILIES = [
-    Normal(),
-    Normal([1, -2, 3], COV),
-    StudentT(2.5),
-    StudentT(4, [1, -2, 3], COV),
-    Laplace([0, 1, -1], [1, 2, 0.5]),
-    MIXTURE,
-    GaussianMixture([0.3, 0.7], [-2, 1], [0.5, 2]),
-    Dirichlet([0.5, 1, 3]),
-    LogisticNormal([0.5, -0.5], [[1, 0.3], [0.3, 0.5]]),
-    Uniform(Ball(3)),
-    Uniform(Simplex(4)),
-    Truncated(Normal([0.5, 0], [[1, 0.4], [0.4, 1]]), Ball(2)),
-    Truncated(Dirichlet([2, 3, 4]), Simplex(3)),
-]
-
-
-@pytest.fixture(params=FAMILIES, ids=lambda q: f"{type(q).__name__}-{q.dim}")
-def family(request):
-    return request.param
-
-
-def gradient(function, x, directions, step=1e-5):
-    """Central differences of order four, (n, number of directions)."""
-    columns = [
-        (
-            8 * (function(x + step * v) - function(x - step * v))
-            - function(x + 2 * step * v)
-            + function(x - 2 * step * v)
-        )
-        / (12 * step)
-        for v in directions
-    ]
-    return np.stack(columns, axis=1)
-
 
 # ---------------------------------------------------------------------------- laws of all families
-
-
-def test_score_is_the_gradient_of_the_log_density(family):
-    x = family.sample(200, rng=1)
-    x = x[family.domain.boundary_distance(x) > 1e-3]
-    assert len(x) > 100
-    basis = family.domain.basis
-    directions = np.eye(family.dim) if basis is None else basis
-    np.testing.assert_allclose(
-        family.score(x) @ directions.T, gradient(family.logpdf, x, directions), rtol=1e-6, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("q", [q for q in FAMILIES if not q.domain.has_boundary], ids=repr)
-def test_score_has_mean_zero_without_boundary(q):
-    s = q.score(q.sample(100_000, rng=2))
-    assert (np.abs(s.mean(axis=0)) < 4 * s.std(axis=0) / np.sqrt(len(s))).all()
-
-
-def test_shapes(family):
-    x = family.sample(5, rng=0)
-    assert x.shape == (5, family.dim)
-    assert family.score(x).shape == (5, family.dim)
-    assert family.logpdf(x).shape == (5,)
-    assert family.score(x[:0]).shape == (0, family.dim)
-    assert family.logpdf(x[:0]).shape == (0,)
-    assert family.sample(0, rng=0).shape == (0, family.dim)
-    assert family.domain.contains(x).all()
-    np.testing.assert_array_equal(family.score(x.tolist()), family.score(x))
-
-
-def test_rows_are_treated_one_by_one(family):
-    x = family.sample(7, rng=3)
-    rows = np.concatenate([family.score(row[None]) for row in x])
-    np.testing.assert_allclose(family.score(x), rows, rtol=1e-12, atol=1e-12)
-
-
-def test_the_same_seed_gives_the_same_points(family):
-    np.testing.assert_array_equal(family.sample(50, rng=4), family.sample(50, rng=np.random.default_rng(4)))
-    assert not np.array_equal(family.sample(50, rng=4), family.sample(50, rng=5))
-    generator = np.random.default_rng(4)
-    assert not np.array_equal(family.sample(50, generator), family.sample(50, generator))
-
-
-def test_families_are_values(family):
-    for twin in (pickle.loads(pickle.dumps(family)), copy.copy(family), copy.deepcopy(family)):
-        assert twin == family
-        assert hash(twin) == hash(family)
-        assert repr(twin) == repr(family)
-        x = family.sample(5, rng=0)
-        np.testing.assert_array_equal(twin.score(x), family.score(x))
-    assert all((family == other) is (family is other) for other in FAMILIES)
-    assert family != "something else"
-    with pytest.raises(AttributeError):
-        family.domain = Euclidean(1)
-    with pytest.raises(AttributeError):
-        del family.domain
 
 
 def test_parameters_cannot_be_changed_from_outside():
@@ -136,27 +42,6 @@ def test_parameters_cannot_be_changed_from_outside():
         q.mean[0] = 7
     with pytest.raises(ValueError, match="read-only"):
         q.cov[0, 0] = 7
-
-
-def test_a_model_can_be_made_of_every_family(family):
-    model = as_model(family)
-    x = family.sample(6, rng=0)
-    assert model.domain == family.domain
-    np.testing.assert_array_equal(model.score(x), family.score(x))
-    np.testing.assert_array_equal(model.logpdf(x), family.logpdf(x))
-    np.testing.assert_array_equal(model.sample(6, 0), x)
-
-
-def test_wrong_number_of_columns(family):
-    for method in (family.score, family.logpdf):
-        with pytest.raises(InputError, match=rf"`x`: expected shape \(n, {family.dim}\), got \(4, 9\)\."):
-            method(np.zeros((4, 9)))
-
-
-def test_wrong_sample_size(family):
-    for n in (-1, 2.5, "3"):
-        with pytest.raises(InputError, match="`n` must be an integer of at least 0"):
-            family.sample(n)
 
 
 def test_flat_arrays_are_one_column():
@@ -180,13 +65,24 @@ def test_flat_arrays_are_one_column():
             Normal(np.zeros(3), COV),
             "Normal(mean=[0, 0, 0], cov=[[2, 0.6, -0.3], [0.6, 1, 0.2], [-0.3, 0.2, 0.5]])",
         ),
-        (Normal(np.zeros(9)), "Normal(d=9)"),
+        (
+            Normal(np.zeros(9)),
+            "Normal(d=9, mean=[0, 0, 0, ..., 0], variances=[1, 1, 1, ..., 1])",
+        ),
+        (
+            Normal([1 / 3, -1 / 7], [[1 / 3, 1 / 7], [1 / 7, 2 / 3]]),
+            "Normal(mean=[0.3333, -0.1429], cov=[[0.3333, 0.1429], [0.1429, 0.6667]])",
+        ),
         (StudentT(3), "StudentT(df=3, loc=[0], shape=[[1]])"),
         (Laplace(0, [1, 1 / 3]), "Laplace(loc=[0, 0], scale=[1, 0.333333])"),
-        (MIXTURE, "GaussianMixture(d=3)"),
+        (MIXTURE, "GaussianMixture(d=3, weights=[0.2, 0.5, 0.3])"),
         (Dirichlet([0.5] * 3), "Dirichlet([0.5, 0.5, 0.5])"),
-        (Dirichlet([0.5] * 30), "Dirichlet(d=30)"),
+        (Dirichlet([0.5] * 30), "Dirichlet(d=30, alpha=[0.5, 0.5, 0.5, ..., 0.5])"),
         (LogisticNormal(0), "LogisticNormal(mean=[0], cov=[[1]])"),
+        (
+            LogisticNormal([1 / 3, 0, 1], COV / 3),
+            "LogisticNormal(d=4, mean=[0.333, 0, 1], variances=[0.667, 0.333, 0.167])",
+        ),
         (Uniform(Simplex(3)), "Uniform(Simplex(3))"),
         (Truncated(Dirichlet([1, 2]), Simplex(2)), "Truncated(Dirichlet([1, 2]), Simplex(2))"),
     ],

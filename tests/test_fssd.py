@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import binom
 
 import goodstein as gs
-from cases import CASES, double_precision
+from definitions import CASES, at_pairs
 from goodstein.engine.reduce import quadratic_forms
-from goodstein.kernels import IMQ, Gaussian, Matern52, RationalQuadratic, Whitened
-from goodstein.operators.finite_set import FiniteSet, FiniteSetForm, witnesses
+from goodstein.kernels import IMQ, Gaussian, Matern52, RadialKernel, RationalQuadratic, Whitened
+from goodstein.operators.finite_set import FiniteSet, witnesses
 from goodstein.pipeline.compose import compose
 from goodstein.stein.features import AnchoredFeatures
+from goodstein.stein.forms import LowRankForm
 from goodstein.tests_of_fit import fssd, locations
+from levels import check_level, trials
 
 NORMAL = gs.families.Normal
 KINDS = [
@@ -45,27 +47,24 @@ def test_features_are_the_operator_applied_to_the_kernel(name):
     features = case.features
     where = features.points.mean(axis=0) + 0.3 * rng().standard_normal((3, case.m))
     got = witnesses(features, Gaussian(0.8), where)
-    with double_precision():
 
-        def tau(u, v):
-            here = jax.lax.stop_gradient(case.logq(u))
+    def tau(u, v):
+        here = jax.lax.stop_gradient(case.logq(u))
 
-            def flux(w):
-                return (
-                    jnp.exp(case.logq(w) - here) * case.G(w) * jnp.exp(-jnp.sum((w - v) ** 2) / (2 * 0.8**2))
-                )
+        def flux(w):
+            k = jnp.exp(-jnp.sum((w - v) ** 2) / (2 * 0.8**2))
+            return jnp.exp(case.logq(w) - here) * case.G(w) * k
 
-            return jnp.einsum("lcl->c", jax.jacfwd(flux)(u))
+        return jnp.einsum("lcl->c", jax.jacfwd(flux)(u))
 
-        u = jnp.asarray(case.coordinates(case.data))
-        expected = np.asarray(jax.vmap(lambda p: jax.vmap(lambda v: tau(p, v))(jnp.asarray(where)))(u))
-    expected = expected.reshape(len(u), -1) / np.sqrt(expected.shape[1] * expected.shape[2])
+    expected = at_pairs(tau, case.coordinates(case.data), where)
+    expected = expected.reshape(len(expected), -1) / np.sqrt(expected.shape[1] * expected.shape[2])
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
 
 
 def test_linear_statistic_is_the_pairwise_one():
     tau = rng().standard_normal((40, 6))
-    form = FiniteSetForm(tau)
+    form = LowRankForm(tau)
     pairwise = [tau[i] @ tau[j] for i in range(40) for j in range(40) if i != j]
     assert form.statistic == pytest.approx(np.sum(pairwise) / (40 * 39), rel=1e-12)
     assert form.statistic == pytest.approx(quadratic_forms(form, None, workers=1)[0], rel=1e-12)
@@ -127,7 +126,7 @@ def test_null_distribution_has_the_limit_variance():
 @pytest.mark.parametrize("name", ["diagonal g", "G with J = 3 > d"])
 def test_gradient_of_the_criterion(kernel, name):
     features = CHOSEN[name].features
-    criterion = locations.Criterion(features, kernel)
+    criterion = locations.LocationCriterion(features, kernel)
     v = features.points.mean(axis=0) + 0.5 * rng().standard_normal((3, features.points.shape[1]))
     z = np.append(v.ravel(), 0.3)
 
@@ -144,12 +143,14 @@ def test_criterion_is_signal_over_noise():
     """U and 4·Var(τ·E τ), with γ, from the features alone."""
     features = CHOSEN["diagonal g"].features
     v = features.points[:2] + 0.1
-    tau = witnesses(features, locations.rescaled(Gaussian(0.7), np.exp(0.15)), v)
+    tau = witnesses(features, Gaussian(0.7).scaled(np.exp(0.15)), v)
     mean = tau.mean(axis=0)
     u = ((tau @ tau.T).sum() - np.trace(tau @ tau.T)) / (len(tau) * (len(tau) - 1))
     unit = np.median((features.value**2).sum(axis=1)) / features.value.shape[1]
     expected = u / np.sqrt(4 * np.var(tau @ mean) + 0.01 * unit**2)
-    assert locations.Criterion(features, Gaussian(0.7))(v, 0.3)[0] == pytest.approx(expected, rel=1e-10)
+    assert locations.LocationCriterion(features, Gaussian(0.7))(v, 0.3)[0] == pytest.approx(
+        expected, rel=1e-10
+    )
 
 
 def test_learning_improves_on_random_locations_and_stays_near_the_data():
@@ -157,7 +158,9 @@ def test_learning_improves_on_random_locations_and_stays_near_the_data():
     features = gs.Langevin().features(gs.as_model(NORMAL([0, 0])), gs.Euclidean(2), x)
     learnt = locations.learn(features, Gaussian(), None, 5, rng(2))
     random = [
-        locations.Criterion(features, Gaussian().fitted(x))(locations.draw_locations(x, 5, rng(k)), 0.0)[0]
+        locations.LocationCriterion(features, Gaussian().fitted(x))(
+            locations.draw_locations(x, 5, rng(k)), 0.0
+        )[0]
         for k in range(20)
     ]
     assert learnt.criterion > max(random)
@@ -183,7 +186,7 @@ def test_rows_that_were_learnt_from_are_not_tested(monkeypatch):
         return learn(features, *rest)
 
     def watched_calibrate(self, problem, **options):
-        seen["test"] = problem.data
+        seen["test"] = problem.observations
         return calibrate(self, problem, **options)
 
     monkeypatch.setattr(fssd, "learn", watched_learn)
@@ -198,18 +201,13 @@ def test_rows_that_were_learnt_from_are_not_tested(monkeypatch):
 # --- the test ----------------------------------------------------------------------------------
 
 
-def test_level():
-    """At n = 200: within the central 99.9 % of the binomial distribution."""
-    trials = 120
-    pvalues = np.array(
-        [
-            gs.fssd_test(rng(k).standard_normal((200, 1)), NORMAL(), n_resamples=499, rng=k).pvalue
-            for k in range(trials)
-        ]
+@trials(60, 200)
+def test_level(trials):
+    found = (
+        gs.fssd_test(rng(k).standard_normal((200, 1)), NORMAL(), n_resamples=499, rng=k).pvalue
+        for k in range(trials)
     )
-    for level in (0.05, 0.2):
-        low, high = binom.ppf([0.0005, 0.9995], trials, level)
-        assert low <= np.sum(pvalues <= level) <= high
+    check_level(found, 0.05, 0.2)
 
 
 def test_gauss_against_laplace():
@@ -377,6 +375,8 @@ def test_operators_of_other_forms_are_refused():
 
 def test_kernels_without_bandwidth_cannot_be_learnt():
     class Plain:
+        analytic = True
+
         def fitted(self, points):
             return self
 
@@ -391,6 +391,59 @@ def test_kernels_without_bandwidth_cannot_be_learnt():
     ):
         gs.fssd_test(X, NORMAL([0, 0]), kernel=Plain(), rng=1)
     assert gs.fssd_test(X, NORMAL([0, 0]), kernel=Plain(), optimise=False, rng=1).details["bandwidth"] is None
+
+
+@dataclass(frozen=True)
+class Matern72(RadialKernel):
+    """A user's kernel, not real analytic, that says nothing about it."""
+
+    def profiles(self, rho, order=2):
+        c = 7 / self.length**2
+        t = np.sqrt(c * rho)
+        phi, slope = 1 + t + 2 * t**2 / 5 + t**3 / 15, -c * (3 + 3 * t + t**2) / 30
+        return [part * np.exp(-t) for part in (phi, slope, c**2 * (1 + t) / 60)][: order + 1]
+
+
+@dataclass(frozen=True)
+class Cauchy(RadialKernel):
+    """Another one, which is and says so."""
+
+    analytic = True
+
+    def profiles(self, rho, order=2):
+        u = 1 / (1 + rho / self.length**2)
+        return [u, -(u**2) / self.length**2, 2 * u**3 / self.length**4][: order + 1]
+
+
+@pytest.mark.parametrize(
+    "kernel", [Matern72(), Gaussian() + Matern72(), Whitened(Matern72())], ids=["alone", "sum", "whitened"]
+)
+def test_kernels_that_are_not_declared_analytic_are_refused(kernel):
+    message = "Matern72 is not declared real analytic.*Use Gaussian.*say so in its class: analytic = True"
+    with pytest.raises(gs.InputError, match=message):
+        gs.fssd_test(X, NORMAL([0, 0]), kernel=kernel, rng=1)
+
+
+@pytest.mark.parametrize("kernel", [Cauchy(), Gaussian() + Cauchy()], ids=["alone", "sum"])
+def test_kernels_that_are_declared_analytic_are_used(kernel):
+    result = gs.fssd_test(X, NORMAL([0, 0]), kernel=kernel, rng=1)
+    assert result.pvalue > 0.01 and kernel.analytic
+    assert gs.fssd_test(X + 1.0, NORMAL([0, 0]), kernel=kernel, rng=1).pvalue < 0.01
+
+
+def test_a_plain_object_declares_itself_too():
+    class Plain:
+        def fitted(self, points):
+            return self
+
+        def profiles(self, rho, order=2):
+            return [np.exp(-rho) * (-1.0) ** k for k in range(order + 1)]
+
+        def __repr__(self):
+            return "Plain()"
+
+    with pytest.raises(gs.InputError, match=r"Plain\(\) is not declared real analytic"):
+        gs.fssd_test(X, NORMAL([0, 0]), kernel=Plain(), optimise=False, rng=1)
 
 
 def test_discrete_kernels_are_refused():

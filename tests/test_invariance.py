@@ -11,8 +11,9 @@ import pytest
 from scipy.linalg import helmert
 
 import goodstein as gs
-from cases import BOWL, CROSSED, ENTROPIC, PARTS_MATRIX, SKEWED, assert_same
+from definitions import BOWL, CROSSED, ENTROPIC, PARTS_MATRIX, SKEWED, assert_same
 from goodstein.adapters import as_model
+from goodstein.data import Points
 from goodstein.engine.signs import independent_signs
 from goodstein.families import (
     Dirichlet,
@@ -209,7 +210,7 @@ def test_units_of_one_coordinate_do_not_change_the_operator_on_a_box(domain, ope
     for unit in (np.ones(2), units):
         box = gs.Box(domain.lower * unit, domain.upper * unit)
         model = as_model(Truncated(Normal(NORMAL.mean * unit, COV * np.outer(unit, unit)), box))
-        found.append(Problem(data * unit, model, box, operator, IMQ()).features)
+        found.append(Problem(Points(data * unit), model, box, operator, IMQ()).features)
     one, other = found
     np.testing.assert_allclose(other.value, one.value, rtol=1e-11)
     np.testing.assert_allclose(other.weight, one.weight * units, rtol=1e-11)
@@ -357,7 +358,9 @@ def test_u_and_v_statistics_have_the_same_pvalue():
     n, count = 80, 199
     for seed in range(8):
         data = np.random.default_rng(seed).standard_normal((n, 2))
-        problem = Problem(data, as_model(Normal([0.1, 0], 1.0)), gs.Euclidean(2), gs.Langevin(), IMQ(1.0))
+        problem = Problem(
+            Points(data), as_model(Normal([0.1, 0], 1.0)), gs.Euclidean(2), gs.Langevin(), IMQ(1.0)
+        )
         null = gs.WildBootstrap(n_resamples=count, signs="iid")
         u = null.calibrate(problem, workers=1, rng=np.random.default_rng(seed))
         h = problem.form.matrix()

@@ -1,71 +1,22 @@
-"""Kernels against finite differences of their own values and against published formulas."""
+"""Kernels: bandwidth rules, whitening, sums, distances, messages; their laws are in ``test_laws.py``."""
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 
+import goodstein as gs
+from cases import RADIAL
+from definitions import double_precision
 from goodstein.errors import InputError
-from goodstein.kernels import IMQ, Gaussian, Matern52, Median, RationalQuadratic, Sum, Whitened
+from goodstein.kernels import IMQ, Gaussian, Hamming, Matern52, Median, RationalQuadratic, Sum, Whitened
+from goodstein.kernels.base import as_kernel
+from goodstein.numerics.distances import placed, squared_distances
 
-FITTED = [
-    Gaussian(0.7),
-    IMQ(1.3),
-    IMQ(0.9, exponent=-0.25),
-    IMQ(0.9, exponent=-1.0),
-    RationalQuadratic(1.1, alpha=0.6),
-    Matern52(1.4),
-    Gaussian(0.7) + IMQ(2.0),
-]
 RHO = np.array([0.0, 1e-3, 0.2, 1.0, 3.7, 20.0])
-
-
-def named(kernel) -> str:
-    return repr(kernel)
-
-
-def closed_form(kernel, r: np.ndarray) -> np.ndarray:
-    """k as a function of the distance, as the textbooks write it."""
-    if isinstance(kernel, Sum):
-        return sum(closed_form(term, r) for term in kernel.kernels)
-    width = kernel.bandwidth
-    if isinstance(kernel, Gaussian):
-        return np.exp(-(r**2) / (2 * width**2))
-    if isinstance(kernel, IMQ):
-        return (1 + (r / width) ** 2) ** kernel.exponent
-    if isinstance(kernel, RationalQuadratic):
-        return (1 + r**2 / (2 * kernel.alpha * width**2)) ** -kernel.alpha
-    t = np.sqrt(5) * r / width
-    return (1 + t + t**2 / 3) * np.exp(-t)
-
-
-@pytest.mark.parametrize("kernel", FITTED, ids=named)
-def test_values(kernel):
-    np.testing.assert_allclose(
-        kernel.profiles(RHO, order=0)[0], closed_form(kernel, np.sqrt(RHO)), rtol=1e-14
-    )
-    x = np.random.default_rng(0).standard_normal((5, 3))
-    expected = closed_form(kernel, np.linalg.norm(x[:, None] - x[None, :2], axis=-1))
-    np.testing.assert_allclose(kernel(x, x[:2]), expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("kernel", FITTED, ids=named)
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_derivatives_are_those_of_the_profile_below(kernel, order):
-    if order > 2 and isinstance(kernel, Matern52):
-        with pytest.raises(InputError, match="only two derivatives at zero distance"):
-            kernel.profiles(RHO, order=order)
-        return
-    rho = RHO[1:]
-    step = 1e-6 * rho
-    above, below = (kernel.profiles(rho + s, order=order)[order - 1] for s in (step, -step))
-    np.testing.assert_allclose(kernel.profiles(rho, order)[order], (above - below) / (2 * step), rtol=1e-6)
-
-
-@pytest.mark.parametrize("kernel", FITTED, ids=named)
-def test_the_number_of_profiles_is_the_order_plus_one(kernel):
-    assert [len(kernel.profiles(RHO, order)) for order in (0, 1, 2)] == [1, 2, 3]
 
 
 def test_median_rule_is_the_median_distance():
@@ -84,9 +35,14 @@ def test_median_rule_with_ties_takes_the_mean_of_the_positive_distances():
 
 
 def test_median_rule_thins_large_samples_evenly():
-    x = np.random.default_rng(2).standard_normal((5000, 2))
-    assert Median()(np.sort(x, axis=0)) == pytest.approx(Median()(np.sort(x, axis=0)), rel=0)
-    assert Median()(x) == pytest.approx(np.median(pdist(x[::3])), rel=0.05)
+    # Of 2000 rows every second one is looked at: what lies between them may be anything.
+    x = np.random.default_rng(2).standard_normal((2000, 2))
+    x[1::2] *= 100.0
+    assert Median()(x) == pytest.approx(np.median(pdist(x[::2])), rel=0.01)
+    # Of ten sorted blocks, each in a place of its own, all count alike.
+    places = 2.0 ** np.arange(10)
+    expected = np.median(pdist(np.repeat(places, 100)[:, None]))
+    assert Median()(np.repeat(places, 500)[:, None]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_median_rule_of_equal_points_is_an_error():
@@ -150,3 +106,133 @@ def test_sums_flatten_and_print_as_they_are_written():
     assert len(total.kernels) == 3
     assert repr(total).count(" + ") == 2
     assert total.fitted(np.zeros((2, 1))) == total
+
+
+@pytest.mark.parametrize("case", RADIAL, ids=lambda case: case.name)
+def test_values_in_many_dimensions_need_no_array_of_all_differences(case):
+    d = 50
+    kernel = case.make(d)
+    x = np.random.default_rng(5).standard_normal((200, d)) / np.sqrt(d) + 1e3
+    tracemalloc.start()
+    got = kernel(x, x[:150])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    y = x @ case.linear_map(d)
+    with double_precision():
+        expected = np.asarray(case.profile(cdist(y, y[:150], "sqeuclidean")))
+    np.testing.assert_allclose(got, expected, rtol=1e-9)
+    assert peak < 200 * 150 * d * 8 / 5 + 2e6
+
+
+# Squared distances: one function for the library
+
+
+def test_squared_distances_by_differences_and_by_products():
+    x = np.random.default_rng(6).standard_normal((30, 4))
+    y = x[::3] + 1e-9
+    expected = cdist(x, y, "sqeuclidean")
+    np.testing.assert_allclose(squared_distances(x, y), expected, rtol=1e-14)
+    near, other = (placed(points + 1e6, np.full(4, 1e6), 0.1) for points in (x, y))
+    assert near.close and other.close
+    np.testing.assert_allclose(near.squared_distances(other), expected, atol=1e-9)
+    np.testing.assert_array_equal(near[3:7].squared_distances(other), near.squared_distances(other)[3:7])
+    assert (near.squared_distances(near) >= 0).all()
+    # Far from the centre, in bandwidths, a product would lose the digits that the kernel sees.
+    far, others = (placed(1e6 + points, np.zeros(4), 1e-3) for points in (x, y))
+    assert not far.close
+    np.testing.assert_allclose(far.squared_distances(others), expected, rtol=1e-4, atol=1e-16)
+
+
+# What is asked of every kernel
+
+
+class Plain:
+    """A user's object with the two methods of a radial kernel and nothing else."""
+
+    def fitted(self, points):
+        return self
+
+    def profiles(self, rho, order=2):
+        return [np.exp(-rho) * (-1.0) ** k for k in range(order + 1)]
+
+    def __repr__(self):
+        return "Plain()"
+
+
+class Product:
+    """A user's object that is called, and takes something from the data."""
+
+    def __init__(self, centre=0.0):
+        self.centre = centre
+
+    def fitted(self, points):
+        return Product(points.mean(axis=0))
+
+    def __call__(self, x, y):
+        return (x - self.centre) @ (y - self.centre).T
+
+
+def test_plain_objects_are_wrapped_once():
+    kernel = as_kernel(Plain())
+    assert repr(kernel) == "Plain()" and as_kernel(kernel) is kernel
+    assert kernel.radial and kernel.bandwidths is None and kernel.shortest_length == 1.0
+    x = np.random.default_rng(7).standard_normal((6, 2))
+    np.testing.assert_allclose(kernel(x, x), Gaussian(0.5**0.5)(x, x), rtol=1e-14)
+    np.testing.assert_allclose(
+        (Gaussian(1.0) + Plain())(x, x), Gaussian(1.0)(x, x) + kernel(x, x), rtol=1e-14
+    )
+    product = as_kernel(Product()).fitted(x)
+    assert not product.radial
+    np.testing.assert_allclose(product(x, x), Product(x.mean(axis=0))(x, x))
+    with pytest.raises(InputError, match="is no function of a distance with derivatives"):
+        product.profiles(RHO)
+    with pytest.raises(InputError, match="is no function of a distance with derivatives"):
+        gs.ksd_test(x, gs.families.Normal([0, 0]), kernel=Product())
+
+
+@pytest.mark.parametrize("thing", [3, "wide", IMQ, Plain])
+def test_other_things_are_no_kernels(thing):
+    with pytest.raises(InputError, match=r"`x_kernel` must be a kernel such as IMQ\(\)"):
+        as_kernel(thing, "x_kernel")
+    with pytest.raises(InputError, match=r"`kernels` must be kernels such as IMQ\(\)"):
+        as_kernel(thing, "kernels")
+
+
+def test_a_kernel_with_neither_profiles_nor_values_is_refused_at_the_border():
+    class Mute:
+        def fitted(self, points):
+            return self
+
+    with pytest.raises(InputError, match="can neither be called"):
+        gs.ksd_test(np.zeros((5, 1)), gs.families.Normal(), kernel=Mute())
+
+
+def test_bandwidths_as_reports_show_them():
+    assert Gaussian(2).bandwidths == 2.0 and Gaussian().bandwidths is None
+    assert (Gaussian(2.0) + (IMQ() + Plain())).bandwidths == [2.0, None, None]
+    assert Whitened(Gaussian(2.0) + IMQ(3.0)).bandwidths == [2.0, 3.0]
+    assert (Gaussian(2.0) + IMQ(0.5)).shortest_length == 0.5
+    assert Hamming().bandwidths is None
+
+
+def test_scaling_multiplies_the_bandwidths_that_are_numbers():
+    assert Gaussian(2.0).scaled(1.5) == Gaussian(3.0)
+    assert (Gaussian(2.0) + IMQ()).scaled(1.5) == Gaussian(3.0) + IMQ()
+    whitened = Whitened(IMQ(2.0), np.diag([1.0, 4.0])).scaled(0.5)
+    assert whitened.kernel == IMQ(1.0) and whitened.metric[1, 1] == 4.0
+    assert Hamming(2.0).scaled(3.0) == Hamming(2.0)
+
+
+def test_several_scales_are_multiples_of_the_rule():
+    scales, rates = (0.5, 2.0), (0.3, 3.0)
+    assert IMQ().at_scales(scales, rates) == [IMQ(Median(0.5)), IMQ(Median(2.0))]
+    assert Gaussian(Median(3.0)).at_scales(scales, rates) == [Gaussian(Median(1.5)), Gaussian(Median(6.0))]
+    assert Hamming().at_scales(scales, rates) == [Hamming(0.3), Hamming(3.0)]
+    for kernel in (
+        Gaussian(1.0),
+        Gaussian(lambda points: 1.0),
+        Gaussian() + IMQ(),
+        Whitened(),
+        as_kernel(Plain()),
+    ):
+        assert kernel.at_scales(scales, rates) == [kernel]

@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from scipy.stats import binom
 
 import goodstein as gs
-from cases import double_precision
+from definitions import evaluated
 from goodstein.auxiliary import learnt
+from goodstein.auxiliary.functions import default_auxiliary
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.pipeline.compose import compose
+from levels import check_level, trials
 
 NORMAL = gs.families.Normal
 LINE = gs.Euclidean(1)
@@ -46,10 +47,10 @@ PLACES = {
 def objective(place: str, kernel=None, penalty: float = 0.02):
     """That of the domain's own g at 40 points, with four bumps."""
     model, draw = PLACES[place]
-    operator = gs.Standardised() if model.domain.has_boundary else gs.Standardised(gs.domains.Unit())
+    operator = gs.Standardised() if model.domain.has_boundary else gs.Standardised(gs.auxiliary.Unit())
     problem = compose(draw(40, rng(3)), model, None, operator, kernel or IMQ())
     bumps = learnt._bumps(problem.features.points, 4, rng(2))
-    return problem, bumps, learnt.Objective(problem.features, problem.fitted_kernel, bumps, penalty)
+    return problem, bumps, learnt.PenalisedCriterion(problem.features, problem.fitted_kernel, bumps, penalty)
 
 
 THETA = np.array([0.5, -0.3, 0.8, 0.1])
@@ -70,7 +71,7 @@ def test_criterion_is_that_of_the_operator_with_this_g(place):
     problem, bumps, target = objective(place)
     domain = problem.domain
     tilt = learnt.Bumps(bumps.centres, bumps.widths, THETA)
-    base = domain.default_auxiliary().fitted(problem.data, domain)
+    base = default_auxiliary(domain).fitted(problem.observations, domain)
 
     def value(x):
         g = base.value(x, domain)
@@ -82,7 +83,7 @@ def test_criterion_is_that_of_the_operator_with_this_g(place):
         return dg * r[:, None] + (g[:, None] if g.ndim == 1 else g) * dr
 
     h = gs.stein_matrix(
-        problem.data,
+        problem.observations,
         problem.model,
         domain=domain,
         operator=gs.Standardised(gs.Auxiliary(value, gradient)),
@@ -99,17 +100,16 @@ def test_criterion_is_that_of_the_operator_with_this_g(place):
 def test_derivatives_of_the_bumps(place):
     """Against JAX, along the tangent space."""
     problem, bumps, _ = objective(place)
-    domain, x = problem.domain, problem.data
+    domain, x = problem.domain, problem.observations
     value, slope = learnt.Bumps(bumps.centres, bumps.widths, THETA).evaluate(x, domain)
     basis = np.eye(domain.dim) if domain.basis is None else domain.basis
-    with double_precision():
 
-        def g(y):
-            z = (y - bumps.centres) / bumps.widths
-            bumps_there = jnp.exp(-0.5 * jnp.sum(z**2, axis=1))
-            return jnp.exp(jnp.sum(THETA * bumps_there) / jnp.sum(bumps_there))
+    def g(y):
+        z = (y - bumps.centres) / bumps.widths
+        bumps_there = jnp.exp(-0.5 * jnp.sum(z**2, axis=1))
+        return jnp.exp(jnp.sum(THETA * bumps_there) / jnp.sum(bumps_there))
 
-        expected, derivative = jax.vmap(jax.value_and_grad(g))(jnp.asarray(x @ basis.T))
+    expected, derivative = (evaluated(jax.vmap(f), x @ basis.T) for f in (g, jax.grad(g)))
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(slope @ basis.T, derivative, rtol=1e-10, atol=1e-12)
 
@@ -174,22 +174,15 @@ def test_power_where_the_score_is_large_in_the_wrong_place():
     assert found["learnt"] >= found["all rows, g = 1"] + 6, found
 
 
-def test_level_on_held_out_rows():
-    rejected, trials = 0, 200
+@trials(60, 200)
+def test_level_on_held_out_rows(trials):
+    found = []
     for trial in range(trials):
         x = rng(2000 + trial).standard_normal((90, 1))
         g = gs.auxiliary.learn(x[:30], NORMAL(), penalty=0.03, rng=trial)
-        result = gs.ksd_test(
-            x[30:],
-            NORMAL(),
-            operator=gs.Standardised(g),
-            kernel=g.kernel,
-            null=gs.WildBootstrap(99),
-            workers=1,
-            rng=trial,
-        )
-        rejected += result.pvalue <= 0.1
-    assert binom.ppf(0.001, trials, 0.1) <= rejected <= binom.ppf(0.999, trials, 0.1)
+        options = {"kernel": g.kernel, "null": gs.WildBootstrap(99), "workers": 1, "rng": trial}
+        found.append(gs.ksd_test(x[30:], NORMAL(), operator=gs.Standardised(g), **options).pvalue)
+    check_level(found, 0.1, 0.2)
 
 
 # --- refusals -----------------------------------------------------------------------------------------

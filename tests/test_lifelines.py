@@ -9,9 +9,9 @@ import pytest
 
 import goodstein as gs
 from goodstein import families
+from goodstein.adapters.durations import as_survival_model
 from goodstein.errors import CalibrationWarning, InputError, ScoreError
 from goodstein.survival.data import Censored
-from goodstein.survival.model import as_survival_model
 
 lifelines = pytest.importorskip("lifelines")
 

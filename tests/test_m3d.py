@@ -9,12 +9,13 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 from scipy.special import ive
-from scipy.stats import binom
 
 import goodstein as gs
 from goodstein.errors import BandwidthError
+from goodstein.kernels.base import as_kernel
 from goodstein.stein.pairwise import Pairwise
 from goodstein.tests_of_fit import m3d
+from levels import check_level, trials
 
 NORMAL = gs.families.Normal
 
@@ -24,7 +25,7 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 def basis_of(kernel, points):
-    return m3d.decompose(Pairwise(kernel, points), points)
+    return m3d.decompose(Pairwise(as_kernel(kernel), points), points)
 
 
 def off_diagonal(matrix):
@@ -145,38 +146,30 @@ def test_pieces_and_precision_do_not_matter(monkeypatch):
 # --- the test ----------------------------------------------------------------------------------
 
 
+@trials(120, 800)
 @pytest.mark.parametrize(("n", "n_draws"), [(15, 20), (40, None)])
-def test_level_is_exact(n, n_draws):
+def test_level_is_exact(n, n_draws, trials):
     """Given the draws, data and simulated samples are exchangeable: P(p ≤ .05) = .05 at 19 samples."""
-    trials = 800
-    pvalues = np.array(
-        [
-            gs.m3d_test(
-                rng(k).standard_normal((n, 2)),
-                NORMAL([0.0, 0.0]),
-                n_draws=n_draws,
-                n_resamples=19,
-                workers=1,
-                rng=10_000 + k,
-            ).pvalue
-            for k in range(trials)
-        ]
+    options = {"n_draws": n_draws, "n_resamples": 19, "workers": 1}
+    found = (
+        gs.m3d_test(rng(k).standard_normal((n, 2)), NORMAL([0, 0]), rng=10_000 + k, **options).pvalue
+        for k in range(trials)
     )
-    for level in (0.05, 0.5):
-        low, high = binom.interval(1 - 1e-4, trials, level)
-        assert low <= np.sum(pvalues <= level) <= high
+    check_level(found, 0.05, 0.2, 0.5)
 
 
-def test_level_with_ties():
+@trials(100, 400)
+def test_level_with_ties(trials):
     table = gs.families.CategoricalTable([3.0, 2.0, 1.0])
     pvalues = [
         gs.m3d_test(table.sample(10, rng=k), table, n_resamples=19, workers=1, rng=1000 + k).pvalue
-        for k in range(400)
+        for k in range(trials)
     ]
-    assert np.sum(np.array(pvalues) <= 0.05) <= binom.ppf(1 - 1e-4, 400, 0.05)
+    check_level(pvalues, 0.05, 0.2, conservative=True)
 
 
-def test_level_of_an_almost_constant_kernel():
+@trials(100, 400)
+def test_level_of_an_almost_constant_kernel(trials):
     """Where single precision leaves noise in the functions, it leaves the same in data and simulations."""
     pvalues = [
         gs.m3d_test(
@@ -187,10 +180,9 @@ def test_level_of_an_almost_constant_kernel():
             workers=1,
             rng=1000 + k,
         ).pvalue
-        for k in range(400)
+        for k in range(trials)
     ]
-    low, high = binom.interval(1 - 1e-4, 400, 0.05)
-    assert low <= np.sum(np.array(pvalues) <= 0.05) <= high
+    check_level(pvalues, 0.05, 0.2)
 
 
 def test_sees_what_the_plain_discrepancy_does_not():

@@ -17,7 +17,7 @@ from goodstein.families import (
     Uniform,
     Weibull,
 )
-from goodstein.power.ratio import BUDGET, Pair, RatioTest, tied
+from goodstein.power.neyman_pearson import BUDGET, Pair, RatioTest, tied
 
 SMALL = {"n_null": 8000, "n_alternative": 4000}
 
@@ -253,19 +253,19 @@ UNSAMPLED = gs.Model(logpdf=lambda x: -(x[:, 0] ** 2), name="mine")
         (LINE, LINE, {"n_alternative": 2.5}, "`n_alternative` must be an integer"),
         (LINE, LINE, {"level": 0.001, "n_null": 1000}, "only 1 would lie beyond.*Draw at least 10000"),
         (LINE, LINE, {"domain": "ball"}, "`domain` must be a domain"),
-        (LINE, LINE, {"domain": gs.Ball(2)}, "of dimension 2, but `null`"),
+        (LINE, LINE, {"domain": gs.Ball(2)}, "of dimension 2, but `model`"),
         (LINE, LINE, {"log_ratio": 3}, "`log_ratio` must be a function"),
         (LINE, LINE, {"rng": -1}, "`rng` must be"),
         (LINE, PLANE, {}, "of dimension 1, `alternative` on .* of dimension 2"),
         (LINE, UNSAMPLED, {}, "`alternative`: mine has no sampler.*Pass Model"),
-        (UNSAMPLED, LINE, {}, "`null`: mine has no sampler.*sample_null"),
+        (UNSAMPLED, LINE, {}, "`model`: mine has no sampler.*sample_null"),
         (LINE, SCORE_ONLY, {}, "`alternative` has no log density. Pass `log_ratio`"),
         (LINE, lambda n, rng: rng.normal(size=n), {}, "`alternative` has no log density"),
         (
             lambda n, rng: rng.normal(size=n),
             lambda n, rng: rng.normal(size=n),
             {},
-            "`null` and `alternative` have no log",
+            "`model` and `alternative` have no log",
         ),
         (Exponential(1), Exponential(2), {"censoring": lambda n, rng: -np.ones(n)}, "`censoring` must give"),
         (Exponential(1), Exponential(2), {"censoring": lambda n, rng: np.ones(3)}, r"got shape \(3,\)"),
@@ -279,19 +279,19 @@ UNSAMPLED = gs.Model(logpdf=lambda x: -(x[:, 0] ** 2), name="mine")
             LINE,
             lambda n, rng: 0,
             {"censoring": Exponential(1), "log_ratio": len},
-            "`null`: Normal.* has no hazard",
+            "`model`: Normal.* has no hazard",
         ),
         (
             lambda n, rng: 0,
             lambda n, rng: 0,
             {"domain": gs.Ball(2), "log_ratio": len},
-            "`domain` has no place where `null` is a function",
+            "`domain` has no place where `model` is a function",
         ),
         (
             gs.SurvivalModel(hazard=np.ones_like, cumulative_hazard=lambda t: t),
             Exponential(2),
             {"domain": gs.Ball(1)},
-            "`domain` has no place where `null` is a model of durations",
+            "`domain` has no place where `model` is a model of durations",
         ),
         (
             LINE,
@@ -300,7 +300,7 @@ UNSAMPLED = gs.Model(logpdf=lambda x: -(x[:, 0] ** 2), name="mine")
             r"one number for the whole data set, got shape \(5,\)",
         ),
         (LINE, LINE, {"log_ratio": lambda x: np.nan}, "NaN at 100 of 100 data sets drawn from the null"),
-        (object(), LINE, {}, "`null`: cannot use object"),
+        (object(), LINE, {}, "`model`: cannot use object"),
         (Normal, LINE, {}, "not one of its instances"),
     ],
     ids=range(26),
@@ -338,6 +338,6 @@ def test_models_of_patterns_need_a_ratio():
 def test_a_pair_knows_whether_it_has_a_ratio():
     from goodstein.power.laws import law_of
 
-    one, other = law_of(LogNormal(0, 1), "null"), law_of(Weibull(1, 2), "alternative")
+    one, other = law_of(LogNormal(0, 1), "model"), law_of(Weibull(1, 2), "alternative")
     assert Pair(one, other, 5).is_known
     assert not Pair(one, law_of(lambda n, rng: 0, "alternative"), 5).is_known

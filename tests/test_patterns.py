@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from functools import partial
 
 import numpy as np
@@ -16,9 +15,11 @@ import scipy.stats
 
 import goodstein as gs
 from goodstein.families import PoissonProcess, Strauss
+from goodstein.kernels.base import as_kernel
 from goodstein.patterns import ConfigurationKernel, Papangelou, Patterns, quadrature
 from goodstein.patterns.operator import PatternFeatures
 from goodstein.patterns.process import as_process
+from levels import check_level, trials
 
 SQUARE = gs.Box([0, 0], [1, 1])
 LINE = gs.Box(0, 2)
@@ -35,7 +36,7 @@ def stein(patterns, model, kernel, nodes=None):
     """The Stein matrix as the test makes it."""
     process = as_process(model, None)
     data = Patterns(patterns, process.domain.dim)
-    return PatternFeatures(data, process, process.domain, nodes).form(kernel.fitted(data)).matrix()
+    return PatternFeatures(data, process, process.domain, nodes).form(as_kernel(kernel).fitted(data)).matrix()
 
 
 def by_definition(phi, psi, model, kernel, u, w):
@@ -244,13 +245,13 @@ def test_the_strauss_sampler_where_everything_interacts():
     # In a window smaller than R all pairs are close: P(n) ∝ (β|W|)ⁿ/n! γ^(n(n−1)/2).
     window = gs.Box([0, 0], [0.5, 0.5])
     model = Strauss(24.0, 0.6, 1.0, window)
-    counts = np.bincount([len(p) for p in model.sample(2000, rng=2)], minlength=30)
+    counts = np.bincount([len(p) for p in model.sample(800, rng=2)], minlength=30)
     n = np.arange(30)
     log = n * math.log(6.0) - scipy.special.gammaln(n + 1) + n * (n - 1) / 2 * math.log(0.6)
     p = np.exp(log - scipy.special.logsumexp(log))
-    kept = p * 2000 > 5
+    kept = p * 800 > 5
     found = np.append(counts[kept], counts[~kept].sum())
-    expected = 2000 * np.append(p[kept], p[~kept].sum())
+    expected = 800 * np.append(p[kept], p[~kept].sum())
     assert scipy.stats.chisquare(found, expected).pvalue > 1e-3
 
 
@@ -259,7 +260,7 @@ def test_the_strauss_sampler_against_metropolis_hastings():
     model = Strauss(60.0, 0.2, 0.1, SQUARE)
     rng = np.random.default_rng(8)
     x, counts, pairs = np.empty((0, 2)), [], []
-    for step in range(20_000):
+    for step in range(8_000):
         if rng.uniform() < 0.5:
             u = rng.uniform(size=(1, 2))
             if rng.uniform() < model.papangelou(u, x)[0] / (len(x) + 1):
@@ -269,53 +270,32 @@ def test_the_strauss_sampler_against_metropolis_hastings():
             rest = np.delete(x, k, axis=0)
             if rng.uniform() < len(x) / model.papangelou(x[[k]], rest)[0]:
                 x = rest
-        if step > 1000 and step % 20 == 0:
+        if step > 800 and step % 20 == 0:
             counts.append(len(x))
             pairs.append((scipy.spatial.distance.pdist(x) <= 0.1).sum())
-    exact = model.sample(300, rng=9)
+    exact = model.sample(120, rng=9)
     own = [(scipy.spatial.distance.pdist(p) <= 0.1).sum() for p in exact]
-    # About four standard errors, with the chain's worth a hundred independent patterns.
-    assert abs(np.mean([len(p) for p in exact]) - np.mean(counts)) < 1.5
-    assert abs(np.mean(own) - np.mean(pairs)) < 1.2
+    # About four standard errors, with the chain's worth forty independent patterns.
+    assert abs(np.mean([len(p) for p in exact]) - np.mean(counts)) < 2.3
+    assert abs(np.mean(own) - np.mean(pairs)) < 1.9
 
 
 def test_a_hard_core_and_no_interaction():
     for pattern in Strauss(60.0, 0.0, 0.07, SQUARE).sample(20, rng=1):
         assert scipy.spatial.distance.pdist(pattern).min() > 0.07
-    free = [len(p) for p in Strauss(30.0, 1.0, 0.1, SQUARE).sample(1000, rng=1)]
-    assert abs(np.mean(free) - 30) < 4 * math.sqrt(30 / 1000)
-
-
-def test_models_are_values():
-    for model in (POISSON, PoissonProcess(slope, SQUARE), Strauss(9.0, 0.5, 0.1, SQUARE)):
-        again = pickle.loads(pickle.dumps(model))
-        assert again == model and hash(again) == hash(model)
-        assert all(np.array_equal(a, b) for a, b in zip(again.sample(3, 1), model.sample(3, 1), strict=True))
+    free = [len(p) for p in Strauss(30.0, 1.0, 0.1, SQUARE).sample(200, rng=1)]
+    assert abs(np.mean(free) - 30) < 4 * math.sqrt(30 / 200)
 
 
 # The test
 
 
 def test_the_result_and_its_words():
-    result = gs.point_pattern_ksd_test(POISSON.sample(10, rng=1), POISSON, SQUARE, rng=1)
+    result = gs.point_pattern_ksd_test(POISSON.sample(10, rng=1), POISSON, domain=SQUARE, rng=1)
     text = str(result)
     assert text.startswith("Point pattern kernel Stein test")
     assert "10 point patterns with" in text and "PoissonProcess(30, Box([0, 1]^2))" in text
     assert result.n == 10 and result.audit.valid and result.notes == ()
-
-
-@pytest.mark.parametrize(
-    "null",
-    [gs.WildBootstrap(99), gs.Spectral(), gs.MonteCarlo(19)],
-    ids=["wild", "spectral", "monte carlo"],
-)
-def test_same_seed_same_pvalue_whatever_the_workers(null):
-    patterns = POISSON.sample(8, rng=1)
-    first, second = (
-        gs.point_pattern_ksd_test(patterns, POISSON, null=null, workers=workers, rng=3) for workers in (1, 2)
-    )
-    assert first.pvalue == second.pvalue
-    assert np.array_equal(first.null_distribution, second.null_distribution)
 
 
 def test_a_fitted_intensity_with_the_parametric_bootstrap():
@@ -342,11 +322,11 @@ def test_alternatives_are_rejected(kind):
     assert gs.point_pattern_ksd_test(patterns, POISSON, rng=1).pvalue <= 0.01
 
 
-def test_the_level_is_kept():
-    # 200 tests at level .1: more than 34 or fewer than 7 rejections have probability below 1e-3 each.
+@trials(80, 200)
+def test_the_level_is_kept(trials):
     rng = np.random.default_rng(12)
     kernel, operator = ConfigurationKernel(0.15), Papangelou(64)
-    rejected = sum(
+    found = [
         gs.point_pattern_ksd_test(
             PoissonProcess(10.0, SQUARE).sample(15, rng),
             PoissonProcess(10.0, SQUARE),
@@ -355,10 +335,9 @@ def test_the_level_is_kept():
             null=gs.WildBootstrap(99),
             rng=rng,
         ).pvalue
-        <= 0.1
-        for _ in range(200)
-    )
-    assert 7 <= rejected <= 34
+        for _ in range(trials)
+    ]
+    check_level(found, 0.1, 0.2)
 
 
 def test_a_model_of_ones_own():
@@ -369,10 +348,10 @@ def test_a_model_of_ones_own():
             return 30.0 + 0.0 * len(pattern) * u[:, 0]
 
     patterns = POISSON.sample(10, rng=1)
-    own = gs.point_pattern_ksd_test(patterns, Area(), SQUARE, rng=1)
+    own = gs.point_pattern_ksd_test(patterns, Area(), domain=SQUARE, rng=1)
     assert own.pvalue == gs.point_pattern_ksd_test(patterns, POISSON, rng=1).pvalue
     with pytest.raises(gs.InputError, match="has no sampler"):
-        gs.point_pattern_ksd_test(patterns, Area(), SQUARE, null=gs.MonteCarlo(9))
+        gs.point_pattern_ksd_test(patterns, Area(), domain=SQUARE, null=gs.MonteCarlo(9))
 
 
 def test_empty_patterns_frames_and_lists_are_accepted():
@@ -460,10 +439,10 @@ def test_bad_patterns(patterns, match):
         ),
         (lambda: gs.point_pattern_ksd_test(GOOD, PoissonProcess), "is the class PoissonProcess"),
         (
-            lambda: gs.point_pattern_ksd_test(GOOD, POISSON, gs.Box(0, [2, 2])),
+            lambda: gs.point_pattern_ksd_test(GOOD, POISSON, domain=gs.Box(0, [2, 2])),
             "is another model: make it on that",
         ),
-        (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, "square"), "`domain` must be a domain"),
+        (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, domain="square"), "`domain` must be a domain"),
         (lambda: gs.point_pattern_ksd_test(GOOD, POISSON, operator=gs.Langevin()), r"must be Papangelou\(\)"),
         (
             lambda: gs.point_pattern_ksd_test(GOOD, POISSON, operator=gs.SecondOrder()),
@@ -479,8 +458,11 @@ def test_bad_patterns(patterns, match):
             lambda: gs.point_pattern_ksd_test(GOOD, POISSON, kernel=gs.Whitened(gs.IMQ())),
             "must be a kernel on point pat",
         ),
-        (lambda: gs.ksd_test(GOOD[0], POISSON), r"is a point process.*Use point_pattern_ksd_test\(patterns"),
-        (lambda: gs.audit(POISSON), r"is a point process.*Use point_pattern_ksd_test\(patterns"),
+        (
+            lambda: gs.ksd_test(GOOD[0], POISSON),
+            "is one array of shape .* the test needs several independent",
+        ),
+        (lambda: gs.as_model(POISSON), r"is a point process.*Use point_pattern_ksd_test\(patterns"),
         (
             lambda: gs.point_pattern_ksd_test(pd.DataFrame({"x": [0.1, 0.2], "y": [0.3, 0.4]}), POISSON),
             r"`patterns` is one data frame.*frame.groupby",
@@ -538,7 +520,7 @@ def test_bad_conditional_intensities(value, match):
         papangelou = staticmethod(value)
 
     with pytest.raises(gs.ScoreError, match=match):
-        gs.point_pattern_ksd_test(GOOD, Model(), SQUARE)
+        gs.point_pattern_ksd_test(GOOD, Model(), domain=SQUARE)
     with pytest.raises(gs.InputError, match="does not say where it lives: pass `domain`"):
         gs.point_pattern_ksd_test(GOOD, Model())
 

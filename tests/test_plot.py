@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import subprocess
 import sys
 
 import numpy as np
@@ -61,6 +63,29 @@ def test_axes_title_and_legend_say_what_is_seen():
     assert {text.get_text() for text in ax.get_legend().get_texts()} == set(lines(ax))
 
 
+LONG = ", ".join(f"P_{i} = Normal(mean=[{i}.25, 0.5], cov=[[1.0, 0.5], [0.5, 1.0]])" for i in range(4))
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("name", ["Normal()", LONG], ids=["short", "long"])
+def test_no_title_is_cut_off(name, columns):
+    figure, axes = plt.subplots(1, columns, squeeze=False, figsize=(4 + 3 * columns, 4), layout="constrained")
+    ax = dataclasses.replace(RESULT, model=name).plot(axes[0, -1])
+    figure.canvas.draw()
+    assert ax.get_title(loc="left").split() == f"{name}, n = 60".split()
+    seen = ax._left_title.get_window_extent()
+    assert seen.x0 >= ax.get_window_extent().x0 - 1 and seen.x1 <= figure.bbox.x1
+    assert seen.y0 >= ax.get_window_extent().y1 - 1 and seen.y1 <= figure.bbox.y1
+
+
+def test_the_title_of_a_relative_test_fits():
+    other = gs.families.GaussianMixture([0.5, 0.5], [[0.0, 0.5], [0.5, 0.0]], [1.0, 1.5])
+    ax = gs.relative_ksd_test(MODEL.sample(60, rng=1), MODEL, other, rng=1).plot()
+    ax.figure.canvas.draw()
+    assert "GaussianMixture" in ax.get_title(loc="left")
+    assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
+
+
 def test_given_axes_are_used_and_no_other_figure_is_made():
     figure, (left, right) = plt.subplots(1, 2)
     assert RESULT.plot(ax=right) is right
@@ -109,3 +134,11 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, missin
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "goodstein\[plot\]"'):
         RESULT.plot()
+
+
+def test_plots_are_there_without_an_import_and_load_nothing_before_they_are_drawn():
+    code = (
+        "import sys, goodstein as gs; gs.plot.null_distribution; gs.power_study; gs.estimate.Fit; "
+        "sys.exit('matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -23,8 +23,7 @@ from goodstein.families import Dirichlet, Exponential, Normal, Weibull
 from goodstein.power import Rate
 from goodstein.power.rates import rejections, size_mark, wilson
 from goodstein.power.runner import Runner
-from goodstein.power.trials import FIRST, fingerprint
-from goodstein.power.work import CHUNK
+from goodstein.power.trials import CHUNK, FIRST, fingerprint
 
 NULL = Normal(0, 1)
 DRAWS = (2000, 500)
@@ -544,11 +543,11 @@ def test_bad_studies_are_refused(arguments, match):
             {"sample_null": lambda n, rng: 0, "censoring": Exponential(1)},
             "Pass one of them",
         ),
-        ((lambda x: -x, NULL, 5), {}, "`null`: <lambda> is a function.*Pass a model with a sampler, or"),
+        ((lambda x: -x, NULL, 5), {}, "`model`: <lambda> is a function.*Pass a model with a sampler, or"),
         ((NULL, gs.Model(score=lambda x: -x, name="mine"), 5), {}, "`alternative`: mine has no sampler"),
         ((NULL, 5, 5), {}, "`alternative`: cannot use 5"),
         ((NULL, Normal([0, 0]), 5), {}, "data of one are no data of the other"),
-        ((NULL, None, 5), {"censoring": Exponential(1)}, "`null`: Normal.* has no hazard"),
+        ((NULL, None, 5), {"censoring": Exponential(1)}, "`model`: Normal.* has no hazard"),
     ],
     ids=range(13),
 )

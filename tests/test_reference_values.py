@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import goodstein as gs
-from cases import BELL, TANGENTIAL
+from definitions import BELL, TANGENTIAL
 from goodstein.adapters import as_model
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.families import Dirichlet, LogisticNormal, Normal, StudentT, Truncated
 from goodstein.kernels import IMQ, Gaussian
-from goodstein.stein.features import SteinFeatures
-from goodstein.stein.forms import SteinForm
+from goodstein.stein.features import SteinFeatures, SteinForm
 
 X, Y = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.1, 0.3])
 DIRICHLET = Dirichlet([0.5, 0.7, 1.2])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import pickle
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +12,8 @@ import pytest
 import scipy.stats
 
 import goodstein as gs
-from cases import double_precision
-from goodstein.pipeline.compose import compose
+from definitions import evaluated
+from levels import check_level, trials
 
 OBSERVED = np.random.default_rng(7).normal([1.0, -0.5], [1.0, 0.7], size=(6, 2))
 NOISE = np.array([1.0, 0.5])
@@ -59,8 +58,7 @@ def test_the_full_score_is_the_gradient_of_the_log_posterior():
         each = -((OBSERVED - theta) ** 2) / (2 * jnp.asarray(NOISE)) - 0.1 * theta**4 / 4 * OBSERVED**2
         return -(theta @ theta) / 8 + each.sum()
 
-    with double_precision():
-        expected = np.asarray(jax.vmap(jax.grad(logpdf))(THETA))
+    expected = evaluated(jax.vmap(jax.grad(logpdf)), THETA)
     np.testing.assert_allclose(POSTERIOR.score(THETA), expected, rtol=1e-12)
     np.testing.assert_allclose(BATCHED.score(THETA), expected, rtol=1e-12)
     np.testing.assert_allclose(POSTERIOR.weighted_score(THETA), THETA * expected, rtol=1e-12)
@@ -128,21 +126,12 @@ def test_subsets_with_replacement():
     assert gs.ksd_test(THETA, POSTERIOR, operator=gs.Stochastic(10, replace=True), rng=1).pvalue > 0
 
 
-def test_seeds():
-    x = np.random.default_rng(1).normal(size=(40, 2))
-    results = [gs.ksd_test(x, BATCHED, operator=gs.Stochastic(2), rng=seed) for seed in (1, 1, 2)]
-    assert results[0].statistic == results[1].statistic
-    assert results[0].statistic != results[2].statistic
-    problem = compose(x, POSTERIOR, operator=gs.Stochastic(2), seed=3)
-    assert pickle.loads(pickle.dumps(problem)).statistic() == problem.statistic()
-
-
 # Level: independent subsets keep it, one subset for all points does not.
 
 
-def test_level_with_small_subsets():
+@trials(100, 300)
+def test_level_with_small_subsets(trials):
     model, _, _ = conjugate(30)
-    trials = 300
     pvalues = [
         gs.ksd_test(
             model.sample(60, rng=seed),
@@ -153,9 +142,7 @@ def test_level_with_small_subsets():
         ).pvalue
         for seed in range(trials)
     ]
-    rejected = sum(p <= 0.05 for p in pvalues)
-    assert scipy.stats.binom.sf(rejected - 1, trials, 0.05) > 1e-3, rejected
-    assert scipy.stats.binom.cdf(rejected, trials, 0.05) > 1e-4, rejected
+    check_level(pvalues, 0.05, 0.2)
 
 
 def test_one_subset_for_all_points_rejects_the_true_posterior():

@@ -7,12 +7,15 @@ import pickle
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 import scipy.integrate
 import scipy.stats
 
 import goodstein as gs
+from cases import LIFETIMES
+from definitions import evaluated
 from goodstein.errors import InputError, ScoreError, SteinIdentityError
 from goodstein.families import (
     Exponential,
@@ -25,24 +28,24 @@ from goodstein.families import (
 )
 from goodstein.survival.data import Censored
 
-CASES = [
-    (Exponential(2.0), scipy.stats.expon(scale=2.0)),
-    (Weibull(2.0, 0.7), scipy.stats.weibull_min(0.7, scale=2.0)),
-    (Weibull(3.0, 1.0), scipy.stats.expon(scale=3.0)),
-    (Weibull(0.5, 2.5), scipy.stats.weibull_min(2.5, scale=0.5)),
-    (LogNormal(0.3, 0.8), scipy.stats.lognorm(0.8, scale=math.exp(0.3))),
-    (LogNormal(-2.0, 2.0), scipy.stats.lognorm(2.0, scale=math.exp(-2.0))),
-    (LogLogistic(2.0, 0.6), scipy.stats.fisk(0.6, scale=2.0)),
-    (LogLogistic(1.5, 1.0), scipy.stats.fisk(1.0, scale=1.5)),
-    (LogLogistic(0.5, 3.0), scipy.stats.fisk(3.0, scale=0.5)),
-    (Gamma(0.5, 2.0), scipy.stats.gamma(0.5, scale=2.0)),
-    (Gamma(1.0, 2.0), scipy.stats.expon(scale=2.0)),
-    (Gamma(4.0, 0.5), scipy.stats.gamma(4.0, scale=0.5)),
-    (Gompertz(0.5, 2.0), scipy.stats.gompertz(0.25, scale=0.5)),
-    (Gompertz(0.5, 0.0), scipy.stats.expon(scale=2.0)),
+SMOOTH = LIFETIMES[:-1]
+LAWS = [
+    scipy.stats.expon(scale=2.0),
+    scipy.stats.weibull_min(0.7, scale=2.0),
+    scipy.stats.expon(scale=3.0),
+    scipy.stats.weibull_min(2.5, scale=0.5),
+    scipy.stats.lognorm(0.8, scale=math.exp(0.3)),
+    scipy.stats.lognorm(2.0, scale=math.exp(-2.0)),
+    scipy.stats.fisk(0.6, scale=2.0),
+    scipy.stats.fisk(1.0, scale=1.5),
+    scipy.stats.fisk(3.0, scale=0.5),
+    scipy.stats.gamma(0.5, scale=2.0),
+    scipy.stats.expon(scale=2.0),
+    scipy.stats.gamma(4.0, scale=0.5),
+    scipy.stats.gompertz(0.25, scale=0.5),
+    scipy.stats.expon(scale=2.0),
 ]
-FAMILIES = [family for family, _ in CASES] + [PiecewiseExponential([1.0, 3.0], [0.5, 0.1, 1.0])]
-SMOOTH = FAMILIES[:-1]
+CASES = list(zip(SMOOTH, LAWS, strict=True))
 
 
 @pytest.fixture(params=CASES, ids=lambda case: repr(case[0]))
@@ -89,9 +92,6 @@ def test_log_hazard_derivative_is_that_of_scipys_log_hazard(case):
 
 
 def test_derivatives_agree_with_automatic_ones():
-    jax = pytest.importorskip("jax")
-    from cases import double_precision
-
     norm, special = jax.scipy.stats.norm, jax.scipy.special
 
     def log_normal(t):
@@ -104,11 +104,8 @@ def test_derivatives_agree_with_automatic_ones():
 
     t = np.array([0.05, 0.4, 1.0, 2.5, 9.0])
     for family, log_hazard in ((LogNormal(0.3, 0.8), log_normal), (Gamma(0.5, 2.0), gamma)):
-        with double_precision():
-            np.testing.assert_allclose(
-                np.log(family.hazard(t)), jax.vmap(log_hazard)(t), rtol=1e-10, atol=1e-12
-            )
-            exact = jax.vmap(jax.grad(log_hazard))(t)
+        values, exact = (evaluated(jax.vmap(f), t) for f in (log_hazard, jax.grad(log_hazard)))
+        np.testing.assert_allclose(np.log(family.hazard(t)), values, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(family.log_hazard_derivative(t), exact, rtol=1e-8, atol=1e-10)
 
 
@@ -132,7 +129,7 @@ def test_score_and_density_follow_from_the_hazard(family):
     )
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("family", LIFETIMES, ids=repr)
 def test_cumulative_hazard_is_the_integral_of_the_hazard(family):
     for low, high in ((0.2, 0.7), (0.7, 2.0)):
         ends = [point for point in (1.0, 3.0) if low < point < high]
@@ -140,7 +137,7 @@ def test_cumulative_hazard_is_the_integral_of_the_hazard(family):
         assert np.diff(family.cumulative_hazard([low, high]))[0] == pytest.approx(exact, rel=1e-8)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("family", LIFETIMES, ids=repr)
 def test_draws_have_the_distribution(family):
     x = family.sample(4000, rng=7)
     assert x.shape == (4000, 1)
@@ -156,20 +153,7 @@ def test_draws_agree_with_scipy(case):
     assert scipy.stats.kstest(family.sample(4000, rng=8)[:, 0], law.cdf).pvalue > 0.01
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
-def test_families_are_values_on_the_half_line(family):
-    twin = pickle.loads(pickle.dumps(family))
-    assert twin == family
-    assert hash(twin) == hash(family)
-    assert repr(twin) == repr(family)
-    assert family.domain == gs.Box(0, np.inf)
-    assert family.dim == 1
-    assert sum(family == other for other in FAMILIES) == 1
-    with pytest.raises(AttributeError, match="immutable"):
-        family.scale = 3.0
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("family", LIFETIMES, ids=repr)
 def test_hazards_keep_the_shape_of_the_times(family):
     for t in (1.0, [0.5, 2.0], np.ones((3, 1))):
         for function in (family.hazard, family.cumulative_hazard, family.survival):
@@ -177,7 +161,7 @@ def test_hazards_keep_the_shape_of_the_times(family):
     assert family.logpdf([0.5, 1.0]).shape == family.logpdf([[0.5], [1.0]]).shape == (2,)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("family", LIFETIMES, ids=repr)
 def test_before_time_zero(family):
     assert family.hazard(-1.0) == 0
     assert family.cumulative_hazard(-1.0) == 0
@@ -402,9 +386,9 @@ def test_no_parameters_nearby_are_likelier(family, censoring):
         assert abs(slope / curvature) < 1e-6
 
 
-@pytest.mark.parametrize("family", [*(case[0] for case in FITTED), FAMILIES[-1]], ids=repr)
+@pytest.mark.parametrize("family", [*(case[0] for case in FITTED), LIFETIMES[-1]], ids=repr)
 def test_fits_find_the_parameters_of_many_draws(family):
-    fit = PiecewiseExponential.fitter([1.0, 3.0]) if family == FAMILIES[-1] else type(family).fit
+    fit = PiecewiseExponential.fitter([1.0, 3.0]) if family == LIFETIMES[-1] else type(family).fit
     data = censored_sample(family, 10_000, seed=2)
     t = family.sample(9, rng=1)[:, 0]
     np.testing.assert_allclose(fit(data).survival(t), family.survival(t), atol=0.025)
@@ -468,7 +452,7 @@ def test_plain_points_of_another_law_are_rejected():
 # --- censored durations -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@pytest.mark.parametrize("family", LIFETIMES, ids=repr)
 def test_censored_durations_can_be_tested(family):
     result = gs.ksd_test(censored_sample(family, seed=4), family, rng=1)
     assert result.pvalue > 0.01
@@ -486,7 +470,7 @@ def test_censored_durations_of_another_law_are_rejected():
 
 
 def test_a_jumping_hazard_can_be_tested_by_martingales_only():
-    family = FAMILIES[-1]
+    family = LIFETIMES[-1]
     data = censored_sample(family, 60)
     for operator in (gs.Survival(), gs.ProportionalHazards()):
         with pytest.raises(SteinIdentityError, match=r"jumps at t = 1.*Use Martingale\(\)"):

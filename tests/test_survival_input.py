@@ -421,7 +421,7 @@ def test_few_expected_events_are_warned_of_unless_the_null_is_simulated(operator
 def test_few_events_break_the_bootstrap_and_not_the_simulation():
     rejected = {"wild": 0, "simulated": 0}
     nulls = {"wild": gs.WildBootstrap(99), "simulated": gs.MonteCarlo(19)}
-    for seed in range(60):
+    for seed in range(40):
         rng = np.random.default_rng([17, seed])
         life, watched = rng.exponential(size=40), np.full(40, 0.05)  # two events are expected
         data = gs.Censored(np.minimum(life, watched), life <= watched)
@@ -430,8 +430,8 @@ def test_few_events_break_the_bootstrap_and_not_the_simulation():
                 rejected[name] += gs.ksd_test(data, EXPON, null=null, workers=1, rng=seed).pvalue <= 0.05
         else:
             rejected["wild"] += 1  # all features are alike: the smallest p-value there is
-    assert rejected["wild"] >= 8  # of 60, at the level 5 %
-    assert rejected["simulated"] <= 9
+    assert rejected["wild"] >= 6  # of 40, at the level 5 %
+    assert rejected["simulated"] <= 7
 
 
 def test_enough_expected_events_are_no_reason_to_warn():

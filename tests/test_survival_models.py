@@ -14,7 +14,7 @@ import scipy.special
 import scipy.stats
 
 import goodstein as gs
-from goodstein.survival.model import as_survival_model
+from goodstein.adapters.durations import as_survival_model
 from test_survival import DATA, GAUSSIAN, LINEAR, censored, linear_cumulative, linear_hazard
 
 # Samples as small as those of most tests here are too small for the bootstrap, which a warning says.
@@ -154,9 +154,9 @@ def test_a_bounded_cumulative_hazard_leaves_some_without_the_event():
         cured.sample(200, rng=1)
     data = gs.Censored(np.linspace(0.1, 3.0, 200), np.arange(200) % 2)
     with pytest.raises(gs.SamplingError, match="neither an event nor a censoring time"):
-        cured.sample_like(data, rng=1)
+        data.drawn(cured, None, np.random.default_rng(1))
     ending = gs.Censored(data.durations, np.append(data.event_observed[:-1], False))
-    assert (~cured.sample_like(ending, rng=1).event_observed).mean() > np.exp(-1)
+    assert (~ending.drawn(cured, None, np.random.default_rng(1)).event_observed).mean() > np.exp(-1)
 
 
 def test_objects_with_hazards_are_models():
@@ -281,7 +281,7 @@ def test_resampled_data_have_the_models_law_and_the_datas_censoring():
     """P(T > t) = S₀(t)·Ĝ(t), and the share of events up to t is ∫ f₀ Ĝ."""
     data = censored(LINEAR, 80, rng=7)
     rng = np.random.default_rng(8)
-    drawn = [LINEAR.sample_like(data, rng) for _ in range(150)]
+    drawn = [data.drawn(LINEAR, None, rng) for _ in range(150)]
     t = np.concatenate([sample.durations for sample in drawn])
     d = np.concatenate([sample.event_observed for sample in drawn])
     assert all(len(sample) == len(data) for sample in drawn)

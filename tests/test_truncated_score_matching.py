@@ -10,19 +10,19 @@ import scipy.stats
 
 import goodstein as gs
 from goodstein.estimate import (
-    Dirichlet,
+    AnyDirichlet,
+    AnyNormal,
     ExponentialFamily,
     Mixture,
-    Normal,
     Parametric,
     ScoreMatching,
     SquaredDistance,
     TruncatedScoreMatching,
 )
 from goodstein.estimate.base import Sample
-from goodstein.estimate.matching import MatchingObjective
-from goodstein.estimate.score_matching import _weights
+from goodstein.estimate.score_matching import MatchingObjective, _weights
 from goodstein.numerics.frameworks import Jax
+from levels import trials
 
 FAMILY = gs.families
 RNG = np.random.default_rng(20_260_716)
@@ -157,7 +157,7 @@ def test_objective_is_the_tangential_distance_of_scores_on_the_simplex():
     p = scipy.stats.dirichlet([3.0, 4.0, 5.0]).pdf(x.T / x.sum(axis=1)) * w
     assert p.sum() == pytest.approx(1.0, abs=1e-12)
     sample = Sample(x, gs.Simplex(3))
-    objective = objective_of(Dirichlet(), sample, gs.ProductOfParts())
+    objective = objective_of(AnyDirichlet(), sample, gs.ProductOfParts())
     project = np.eye(3) - 1 / 3
     own = (np.array([2.0, 3.0, 4.0]) / x) @ project
     g = x.prod(axis=1)[:, None]
@@ -178,7 +178,7 @@ def test_simplex_estimate_does_not_depend_on_how_the_density_is_extended_off_it(
         return -jnp.log(x).sum(axis=1)
 
     estimator = TruncatedScoreMatching(gs.BoundaryDistance())
-    one = estimator.fit(x, Dirichlet())
+    one = estimator.fit(x, AnyDirichlet())
     other = estimator.fit(x, ExponentialFamily(extended, base=base), domain=gs.Simplex(3))
     np.testing.assert_allclose(other.theta, one.theta, rtol=1e-8)
     np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-6)
@@ -222,14 +222,14 @@ REGIONS = {
 def test_truncated_normal_is_found_on_every_region(name):
     region, mean = REGIONS[name]
     x = FAMILY.Truncated(FAMILY.Normal(mean, [[0.2, 0.05], [0.05, 0.1]]), region).sample(6000, rng=3)
-    fit = TruncatedScoreMatching().fit(x, Normal(), domain=region)
+    fit = TruncatedScoreMatching().fit(x, AnyNormal(), domain=region)
     truth = np.concatenate([mean, [0.2, 0.05, 0.05, 0.1]])
     errors = np.sqrt(np.diag(fit.covariance))
     assert (np.abs(fit.theta - truth) < 3.5 * errors).all()
     assert errors[:2].max() < 0.1
     diagonal = gs.BoxProduct() if isinstance(region, gs.Box) else None
     if diagonal is not None:
-        again = TruncatedScoreMatching(diagonal).fit(x, Normal(), domain=region)
+        again = TruncatedScoreMatching(diagonal).fit(x, AnyNormal(), domain=region)
         assert (np.abs(again.theta - truth) < 3.5 * np.sqrt(np.diag(again.covariance))).all()
 
 
@@ -250,21 +250,22 @@ def test_it_is_right_where_moments_of_the_truncated_sample_are_far_off():
     assert FAMILY.Normal.fit(model.sample(2000, rng=0)).mean[0] > 0.4
 
 
-def test_a_known_truncated_mixture_is_recovered_in_fifty_repetitions():
+@trials(20, 50)
+def test_a_known_truncated_mixture_is_recovered(trials):
     truth = FAMILY.GaussianMixture([0.5, 0.5], [[0.2, 0.3], [0.9, 0.6]], [0.04, 0.04])
     model = FAMILY.Truncated(truth, HOUSE)
     estimator = TruncatedScoreMatching(starts=2)
-    fits = [estimator.fit(model.sample(1000, rng=r), Mixture(2), domain=HOUSE, rng=r) for r in range(50)]
+    fits = [estimator.fit(model.sample(1000, rng=r), Mixture(2), domain=HOUSE, rng=r) for r in range(trials)]
     assert all(fit.converged and np.isfinite(fit.objective) for fit in fits)
     known = {"weights": truth.weights, "means": truth.means, "scales": np.array([0.2, 0.2])}
     for name, value in known.items():
         found = np.stack([fit.parameters[name] for fit in fits])
         error = found.std(axis=0, ddof=1) / np.sqrt(len(fits))
-        assert (np.abs(found.mean(axis=0) - value) < 3 * error).all(), name
+        assert (np.abs(found.mean(axis=0) - value) < 4 * error).all(), name
         assert np.abs(found - value).max() < 0.2, name
         # The standard errors that a single fit reports are of the right size, too.
         reported = np.median([fit.standard_errors[name] for fit in fits[:20]], axis=0)
-        np.testing.assert_allclose(reported, found.std(axis=0, ddof=1), rtol=0.35)
+        np.testing.assert_allclose(reported, found.std(axis=0, ddof=1), rtol=2.5 / np.sqrt(trials))
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
@@ -404,9 +405,9 @@ def test_a_weight_that_cannot_make_up_for_an_infinite_density_is_refused():
     # With g = distance and α = ½ the fit would tend to α = 1, and nothing would be wrong to look at.
     x = FAMILY.Dirichlet([0.5, 0.5, 0.5]).sample(400, rng=1)
     with pytest.raises(gs.InputError, match=r"Near the face x_1 = 0 .* like δ\^-0\.\d+ .*SquaredDistance"):
-        TruncatedScoreMatching(gs.BoundaryDistance()).fit(x, Dirichlet())
+        TruncatedScoreMatching(gs.BoundaryDistance()).fit(x, AnyDirichlet())
     for auxiliary in (None, SquaredDistance()):
-        fit = TruncatedScoreMatching(auxiliary).fit(x, Dirichlet())
+        fit = TruncatedScoreMatching(auxiliary).fit(x, AnyDirichlet())
         assert np.abs(fit.theta - 0.5).max() < 4 * np.sqrt(np.diag(fit.covariance)).max()
 
     def log_density(x, theta):

@@ -19,7 +19,8 @@ from scipy.stats import norm
 from shapely import MultiPolygon, box
 
 import goodstein as gs
-from cases import double_precision
+from definitions import double_precision, evaluated
+from goodstein.data import Points
 from goodstein.problems.problem import Problem
 
 # --- the general operator, by definition ------------------------------------------------------
@@ -107,7 +108,7 @@ def test_a_constant_matrix_standardises_the_normal_distribution():
     operator = gs.MatrixStandardised(lambda x: np.broadcast_to(cov, (len(x), 2, 2)), np.zeros_like)
     x = np.random.default_rng(1).normal(size=(5, 2))
     features = Problem(
-        x, gs.as_model(gs.families.Normal([0, 0], cov)), gs.Euclidean(2), operator, gs.IMQ(1.0)
+        Points(x), gs.as_model(gs.families.Normal([0, 0], cov)), gs.Euclidean(2), operator, gs.IMQ(1.0)
     ).features
     assert_allclose(features.value, -x, atol=1e-12)
 
@@ -184,7 +185,6 @@ def dedicated_survival(operator, x, event):
     return a * float(omega(x)) + weight * derivative(omega)(x)
 
 
-@pytest.mark.parametrize("x", TIMES)
 @pytest.mark.parametrize(
     ("operator", "uncensored", "weight"),
     [
@@ -193,14 +193,16 @@ def dedicated_survival(operator, x, event):
     ],
     ids=["martingale", "survival"],
 )
-def test_survival_operators_are_standardised_with_the_other_sign_of_zeta(operator, uncensored, weight, x):
+def test_survival_operators_are_standardised_with_the_other_sign_of_zeta(operator, uncensored, weight):
     """Theorem 2 and Corollary 1 with ζ = −∫μω(λ)/(μω); the printed plus gives +ω(λ) (E4)."""
-    assert standardised(log_density, uncensored)(x) == pytest.approx(dedicated_survival(operator, x, 1))
-    expected = dedicated_survival(operator, x, 0)
-    censored = zeta(weight)
-    assert standardised(log_density, lambda y: -censored(y))(x) == pytest.approx(expected, rel=1e-5)
-    assert standardised(log_density, censored)(x) == pytest.approx(-expected, rel=1e-5)
-    assert abs(expected) > 1e-3
+    seen, printed = standardised(log_density, uncensored), standardised(log_density, zeta(weight))
+    censored = standardised(log_density, lambda y: -zeta(weight)(y))
+    for x in TIMES:
+        assert seen(x) == pytest.approx(dedicated_survival(operator, x, 1))
+        expected = dedicated_survival(operator, x, 0)
+        assert censored(x) == pytest.approx(expected, rel=1e-5)
+        assert printed(x) == pytest.approx(-expected, rel=1e-5)
+        assert abs(expected) > 1e-3
 
 
 # --- latent variables (E13) -------------------------------------------------------------------
@@ -266,9 +268,7 @@ def test_the_second_order_operator_is_the_langevin_operator_of_a_gradient():
     def k(u, v):
         return jnp.exp(-0.5 * jnp.sum((u - v) ** 2) / 0.9**2)
 
-    with double_precision():
-        u, v = map(jnp.asarray, x)
-        expected = float(apply(lambda s: apply(lambda t: k(s, t))(v))(u))
+    expected = evaluated(lambda u, v: apply(lambda s: apply(lambda t: k(s, t))(v))(u), *x)
     h = gs.stein_matrix(x, model, operator=gs.SecondOrder(), kernel=gs.Gaussian(0.9))
     assert h[0, 1] == pytest.approx(expected, rel=1e-9)
 
@@ -497,23 +497,22 @@ def test_log_ratios_are_a_full_matrix_auxiliary_function():
     def log_q(point):
         return jnp.sum((alpha - 1) * jnp.log(point))
 
-    with double_precision():
-        u = jnp.asarray(np.log(x) @ basis.T)
+    def log_pushed(v):
+        jacobian = basis @ jax.jacfwd(point)(v)
+        return log_q(point(v)) + jnp.linalg.slogdet(jacobian)[1]
 
-        def log_pushed(v):
-            jacobian = basis @ jax.jacfwd(point)(v)
-            return log_q(point(v)) + jnp.linalg.slogdet(jacobian)[1]
+    def left(u):
+        return jnp.trace(jax.jacfwd(lambda v: jnp.exp(log_pushed(v)) * f(v))(u)) / jnp.exp(log_pushed(u))
 
-        left = jnp.trace(jax.jacfwd(lambda v: jnp.exp(log_pushed(v)) * f(v))(u)) / jnp.exp(log_pushed(u))
+    def field(t):  # G f in orthonormal coordinates t of the simplex
+        z = t @ basis + 1 / 3
+        v = jnp.log(z) @ basis.T
+        return jnp.exp(log_q(z)) * (basis @ jax.jacfwd(point)(v)) @ f(v)
 
-        def field(t):  # G f in orthonormal coordinates t of the simplex
-            z = t @ basis + 1 / 3
-            v = jnp.log(z) @ basis.T
-            return jnp.exp(log_q(z)) * (basis @ jax.jacfwd(point)(v)) @ f(v)
+    def right(t):
+        return jnp.trace(jax.jacfwd(field)(t)) / jnp.exp(log_q(jnp.asarray(x)))
 
-        t = jnp.asarray(x @ basis.T)
-        right = jnp.trace(jax.jacfwd(field)(t)) / jnp.exp(log_q(jnp.asarray(x)))
-        assert float(left) == pytest.approx(float(right), rel=1e-9)
+    assert evaluated(left, np.log(x) @ basis.T) == pytest.approx(evaluated(right, x @ basis.T), rel=1e-9)
 
 
 def test_the_mean_of_all_subsets_is_the_full_score():
