@@ -10,8 +10,7 @@ from timing import Action
 
 import goodstein as gs
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
-from goodstein.stein.features import SteinFeatures
-from goodstein.stein.forms import SteinForm
+from goodstein.stein.features import SteinFeatures, SteinForm
 
 Array = npt.NDArray[np.float64]
 

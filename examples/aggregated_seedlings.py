@@ -9,19 +9,18 @@ departures; whoever expects clumps names small bandwidths, before looking at the
 A test of uniformity finds maps that are more uneven than chance. Where trees compete, or cells have a size,
 they are more even than chance, and p is large; `gs.point_pattern_ksd_test` tests models of that.
 
-Run it with `python examples/aggregated_seedlings.py [folder of the data]`.
+Run it with `python examples/aggregated_seedlings.py FOLDER`.
 """
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 MAPS = {
     "redwood": "redwood seedlings",
     "finpines": "young Finnish pines",
@@ -33,8 +32,8 @@ SMALL = [gs.IMQ(gs.Median(scale)) for scale in (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)]
 """From clumps of a sixteenth of the median distance on."""
 
 
-def main(data: Path | None = None) -> None:
-    folder = (DATA if data is None else data) / "spatial"
+def main(data: Path) -> None:
+    folder = data / "spatial"
     windows = json.loads((folder / "windows.json").read_text(encoding="utf-8"))
     print("p-values of the hypothesis that places are random:\n")
     print(f"{'':<24}{'n':>5}{'one bandwidth':>17}{'aggregated':>14}{'small scales':>16}")
@@ -65,4 +64,4 @@ def points(path: Path) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("spatial/windows.json", *(f"spatial/{name}.csv" for name in MAPS)))

@@ -9,23 +9,22 @@ a part of it and tests on what is left. Rows that had a part in a choice are ref
 The samples are monthly series at several stations, so they are less than independent, which the p-value
 takes them to be.
 
-Run it with `python examples/choosing_the_auxiliary.py [folder of the data]`.
+Run it with `python examples/choosing_the_auxiliary.py FOLDER`.
 """
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 CATIONS = ("Ca", "Mg", "Na")
 
 
-def main(data: Path | None = None) -> None:
-    x = compositions((data or DATA) / "compositional" / "hydrochem.csv")
+def main(data: Path) -> None:
+    x = compositions(data / "compositional" / "hydrochem.csv")
     order = np.random.default_rng(1).permutation(len(x))
     model = gs.families.LogisticNormal.fit(x[order[: len(x) // 2]])
     first, second, rest = np.split(x[order[len(x) // 2 :]], [40, 80])
@@ -58,4 +57,4 @@ def compositions(path: Path) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("compositional/hydrochem.csv"))

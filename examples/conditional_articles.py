@@ -8,11 +8,10 @@ the spread.
 
 The test needs finitely many levels: 0, …, 99 articles. What the models place beyond is printed.
 
-Run it with `python examples/conditional_articles.py [folder of the data]`.
+Run it with `python examples/conditional_articles.py FOLDER`.
 """
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +20,13 @@ from scipy.special import gammaln
 from scipy.stats import nbinom, poisson
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVELS = 100
 
 
-def main(data: Path | None = None) -> None:
-    x, y = students((data or DATA) / "discrete" / "biochemists_articles.csv")
+def main(data: Path) -> None:
+    x, y = students(data / "discrete" / "biochemists_articles.csv")
     order = np.random.default_rng(1).permutation(len(y))
     fit, test = order[: len(y) // 2], order[len(y) // 2 :]
     print(f"{len(fit)} students to fit to, {len(test)} to test on: {y.mean():.2f} articles on average")
@@ -114,4 +113,4 @@ def negative_binomial_regression(x, y):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("discrete/biochemists_articles.csv"))

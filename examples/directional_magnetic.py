@@ -5,17 +5,16 @@ cooled, as declination and inclination. Fisher's distribution, von Mises-Fisher 
 palaeomagnetists assume; it has one mode and is round. Kent's distribution lets it be oval. Both are fitted
 to the data and tested, and every simulated sample of the parametric bootstrap is fitted anew.
 
-    python examples/directional_magnetic.py [folder of the data]
+    python examples/directional_magnetic.py FOLDER
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVEL = 0.05
 
 
@@ -31,8 +30,8 @@ def directions(path: Path) -> np.ndarray:
     )
 
 
-def main(data: Path | None = None) -> dict[str, float]:
-    x = directions((data or DATA) / "directional" / "magnetic_remanence_B6.csv")
+def main(data: Path) -> dict[str, float]:
+    x = directions(data / "directional" / "magnetic_remanence_B6.csv")
     length = np.linalg.norm(x.mean(axis=0))
     print(f"{len(x)} directions of magnetic remanence, mean resultant length {length:.3f}")
 
@@ -69,4 +68,4 @@ def verdict(pvalues: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("directional/magnetic_remanence_B6.csv"))

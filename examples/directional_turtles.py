@@ -7,22 +7,21 @@ night depend on each other, so that only every fifth is kept, which the test nee
 independent. Von Mises' distribution, the normal law of the circle, is fitted to each and tested with the
 parametric bootstrap.
 
-    python examples/directional_turtles.py [folder of the data]
+    python examples/directional_turtles.py FOLDER
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVEL = 0.05
 
 
-def main(data: Path | None = None) -> dict[str, float]:
-    folder = (data or DATA) / "directional"
+def main(data: Path) -> dict[str, float]:
+    folder = data / "directional"
     turtles = np.radians(np.loadtxt(folder / "turtles_B3.csv", skiprows=1))
     pigeons = np.genfromtxt(folder / "pigeons.csv", delimiter=",", skip_header=1, dtype=None, encoding=None)
     control = np.radians([float(bearing) for treatment, bearing in pigeons if treatment == "c"])
@@ -58,4 +57,8 @@ def verdict(name: str, p: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(
+        data_folder(
+            "directional/turtles_B3.csv", "directional/pigeons.csv", "directional/wind_col_de_la_roa.csv"
+        )
+    )

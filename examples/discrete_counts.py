@@ -4,19 +4,18 @@ Deaths by horse kick in the corps of the Prussian army, the classic example of P
 published by biochemists during their doctorate. The Poisson model is put on the lattice 0, …, L − 1, with
 L far beyond the largest count, and its mean is estimated; the parametric bootstrap repeats that.
 
-    python examples/discrete_counts.py [folder of the data]
+    python examples/discrete_counts.py FOLDER
 """
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 import scipy.stats
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVEL = 0.05
 
 
@@ -33,8 +32,8 @@ class Poisson:
         return gs.families.CategoricalTable(scipy.stats.poisson(x.mean()).pmf(np.arange(self.levels)))
 
 
-def main(data: Path | None = None) -> None:
-    folder = (data or DATA) / "discrete"
+def main(data: Path) -> None:
+    folder = data / "discrete"
     for name, file, column in [
         ("deaths by horse kick", "prussian_horse_kicks.csv", "y"),
         ("articles of biochemists", "biochemists_articles.csv", "art"),
@@ -61,4 +60,4 @@ def verdict(name: str, pvalue: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("discrete/prussian_horse_kicks.csv", "discrete/biochemists_articles.csv"))

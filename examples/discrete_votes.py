@@ -11,11 +11,10 @@ tested, each calibrated by the parametric bootstrap, because its parameters come
 The third model has states of probability zero. The difference operator by itself is not valid for it, and
 the audit says so; with bounded weights, which the library uses by default, it is.
 
-    python examples/discrete_votes.py [folder of the data]
+    python examples/discrete_votes.py FOLDER
 """
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +22,16 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LEVEL = 0.05
 RESAMPLES = 199
 PENALTY = 0.01  # some pairs of justices never split in one of the two ways, so the fit needs a little help
 COURT = gs.Lattice((-1, 1), 9)
 
 
-def main(data: Path | None = None) -> None:
-    x, dropped = read_votes((data or DATA) / "discrete" / "supreme_court_1994_97.csv")
+def main(data: Path) -> None:
+    x, dropped = read_votes(data / "discrete" / "supreme_court_1994_97.csv")
     print(f"{len(x)} cases with {x.shape[1]} votes each ({dropped} with missing votes left out)")
     patterns = len(np.unique(x, axis=0))
     print(f"unanimous cases: {int(unanimous(x).sum())}; different patterns of votes: {patterns}")
@@ -111,4 +110,4 @@ def verdict(name: str, pvalue: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("discrete/supreme_court_1994_97.csv"))

@@ -14,7 +14,7 @@ Run it with `python examples/fit_and_test.py`.
 import numpy as np
 
 import goodstein as gs
-from goodstein.estimate import Dirichlet, MinimumStein, Mixture, TruncatedScoreMatching
+from goodstein.estimate import AnyDirichlet, MinimumStein, Mixture, TruncatedScoreMatching
 
 LEVEL = 0.05
 HARBOUR = gs.Polygon([(0, 0), (6, 0), (6, 4), (4, 4), (3.5, 2), (2.5, 2), (2, 4), (0, 3)])
@@ -47,7 +47,7 @@ def main() -> None:
     lavas = gs.datasets.skye_lavas()
     print(f"\n{len(lavas)} lavas from the Isle of Skye and the Dirichlet family\n")
     for name, estimator in ESTIMATORS.items():
-        fit = estimator.fit(lavas, Dirichlet())
+        fit = estimator.fit(lavas, AnyDirichlet())
         alpha = ", ".join(f"{value:.1f}" for value in fit.parameters["alpha"])
         result = gs.ksd_test(lavas, fit.model, null=gs.ParametricBootstrap(fit.refit, 199), rng=1)
         print(f"{name:<38} alpha = {alpha:<15} p = {result.pvalue:.3f}")

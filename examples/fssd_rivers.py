@@ -9,23 +9,22 @@ have moved to the place where the training rows disagree most with the model.
 The samples are monthly series at several stations, so they are less than independent, which the p-value
 takes them to be.
 
-Run it with `python examples/fssd_rivers.py [folder of the data]`.
+Run it with `python examples/fssd_rivers.py FOLDER`.
 """
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 IONS = ("Na", "K", "Mg", "Ca", "Cl", "SO4", "HCO3")
 
 
-def main(data: Path | None = None) -> None:
-    y, river = log_ratios((data or DATA) / "compositional" / "hydrochem.csv")
+def main(data: Path) -> None:
+    y, river = log_ratios(data / "compositional" / "hydrochem.csv")
     order = np.random.default_rng(1).permutation(len(y))
     fit, test = order[: len(y) // 2], order[len(y) // 2 :]
     names, counts = np.unique(river[fit], return_counts=True)
@@ -69,4 +68,4 @@ def composition(location: np.ndarray) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("compositional/hydrochem.csv"))

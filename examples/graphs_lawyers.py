@@ -8,20 +8,18 @@ every simulated graph anew; the weak ridge lets it do so even if a simulated gra
 The second model is a well-known trap: its coefficients look reasonable, yet chains that draw from it end
 at much sparser graphs than the data, or at the complete graph, according to where they start.
 
-    python examples/graphs_lawyers.py [folder of the data]
+    python examples/graphs_lawyers.py FOLDER
 """
 
 import csv
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 from goodstein.families import ERGM
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def independent(graph: Any) -> ERGM:
@@ -49,8 +47,8 @@ def collaboration(data: Path) -> np.ndarray:
     return graph
 
 
-def main(data: Path | None = None) -> None:
-    graph = collaboration(data or DATA)
+def main(data: Path) -> None:
+    graph = collaboration(data)
     degrees = graph.sum(axis=1)
     print(f"{len(graph)} partners, {int(graph.sum()) // 2} ties, {int((degrees == 0).sum())} without any")
 
@@ -84,4 +82,4 @@ def verdict(pvalues: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("discrete/lazega_lawyers_nodes.csv", "discrete/lazega_lawyers_edges.csv"))

@@ -12,19 +12,18 @@ whether or not either of them is true. Both tests take the days for independent.
 The river and the two numbers of sources were chosen after a look at all four rivers of the table, so this
 shows how the tests are used and is no finding about rivers.
 
-    python examples/latent_rivers.py [folder with the data]
+    python examples/latent_rivers.py FOLDER
 """
 
 import csv
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 IONS = ("Na", "K", "Mg", "Ca", "Sr", "Cl", "SO4", "HCO3")
 FEW, MANY = 2, 5
 LEVEL = 0.05
@@ -37,8 +36,8 @@ def read(folder: Path) -> np.ndarray:
     return np.log([[float(row[ion]) for ion in IONS] for row in rows])
 
 
-def main(data: Path | None = None) -> None:
-    x = read(data or DATA)
+def main(data: Path) -> None:
+    x = read(data)
     order = np.random.default_rng(1).permutation(len(x))
     fitted, held_out = x[order[::2]], x[order[1::2]]
     # Units of the half that is fitted, so that the noise may have one variance.
@@ -75,4 +74,4 @@ def verdict(pvalues: dict[int, float], relative: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("compositional/hydrochem.csv"))

@@ -8,19 +8,19 @@ of it is the gradient of its logarithm, a sum over the schools.
 Then the same question is asked of an approximation that a user might be tempted by: independent normal
 distributions with the right means and variances, as mean-field variational inference aims at.
 
-    python examples/mcmc_posterior.py [folder with the data]
+    python examples/mcmc_posterior.py FOLDER
 """
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+FILES = [f"mcmc/posteriordb_eight_schools_noncentered_{part}" for part in ("data.json", "draws.csv")]
 EVERY = 20
 """Of 10 000 draws each twentieth is tested."""
 LEVEL = 0.05
@@ -46,16 +46,16 @@ def likelihood_score(theta: np.ndarray, schools: np.ndarray) -> np.ndarray:
 
 def read(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """The schools, (8, 3), and the draws in unconstrained coordinates, (10 000, 10)."""
-    facts = json.loads((folder / "mcmc" / "posteriordb_eight_schools_noncentered_data.json").read_text())
+    facts = json.loads((folder / FILES[0]).read_text())
     schools = np.column_stack([np.arange(8), facts["y"], facts["sigma"]])
-    with open(folder / "mcmc" / "posteriordb_eight_schools_noncentered_draws.csv", newline="") as file:
+    with open(folder / FILES[1], newline="") as file:
         rows = np.array([[float(cell) for cell in row[:10]] for row in list(csv.reader(file))[1:]])
     effects, mu, tau = rows[:, :8], rows[:, 8:9], rows[:, 9:]
     return schools, np.hstack([(effects - mu) / tau, mu, np.log(tau)])
 
 
-def main(data: Path | None = None) -> None:
-    schools, every = read(data or DATA)
+def main(data: Path) -> None:
+    schools, every = read(data)
     posterior = gs.Posterior(
         prior_score, likelihood_score, schools, gs.Euclidean(10), name="eight schools, 10 parameters"
     )
@@ -81,4 +81,4 @@ def verdict(pvalues: dict[str, list[float]]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder(*FILES))

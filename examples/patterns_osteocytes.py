@@ -9,11 +9,10 @@ The intensity of the Poisson process is that of the same patterns, so the parame
 it anew for every simulated sample. Bricks of one sample of bone need not be independent; the test takes
 them to be.
 
-    python examples/patterns_osteocytes.py [folder of the data]
+    python examples/patterns_osteocytes.py FOLDER
 """
 
 import csv
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,8 +20,8 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 import goodstein as gs
+from data_folder import data_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEPTH = 30.0
 NEAR = 16.0
 WINDOW = gs.Box([0.0, 0.0, -DEPTH], [81.82, 100.0, 0.0])
@@ -52,8 +51,8 @@ def close_pairs(patterns: Sequence[np.ndarray]) -> int:
     return sum(int((pdist(pattern) < NEAR).sum()) for pattern in patterns if len(pattern) > 1)
 
 
-def main(data: Path | None = None) -> None:
-    patterns = bricks(data or DATA)
+def main(data: Path) -> None:
+    patterns = bricks(data)
     counts = np.array([len(pattern) for pattern in patterns])
     print(f"{len(patterns)} bricks of bone, {counts.min()} to {counts.max()} osteocytes each")
     print(f"mean {counts.mean():.2f}, variance {counts.var(ddof=1):.2f} (equal for a Poisson process)")
@@ -80,4 +79,4 @@ def verdict(p: float) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("spatial/osteocytes_3d_boxes.csv", "spatial/osteocytes_3d.csv"))

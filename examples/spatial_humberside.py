@@ -5,19 +5,17 @@ Edwards 1990), at their homes in a region with an irregular border. The model is
 on that polygon. Where people live is far from uniform, so the test should say so of both groups: it is
 the comparison of cases with controls, not with a map of the land, that speaks of a disease.
 
-    python examples/spatial_humberside.py [folder of the data]
+    python examples/spatial_humberside.py FOLDER
 """
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+from data_folder import data_folder
 
 
 def homes(data: Path) -> tuple[gs.Polygon, dict[str, np.ndarray]]:
@@ -33,8 +31,8 @@ def homes(data: Path) -> tuple[gs.Polygon, dict[str, np.ndarray]]:
     return region, groups
 
 
-def main(data: Path | None = None) -> None:
-    region, groups = homes(data or DATA)
+def main(data: Path) -> None:
+    region, groups = homes(data)
     model = gs.families.Uniform(region)
     pvalues = {}
     for name, points in groups.items():
@@ -56,4 +54,4 @@ def verdict(pvalues: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("spatial/windows.json", "spatial/humberside.csv"))

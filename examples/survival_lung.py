@@ -8,17 +8,16 @@ Two questions of censored durations, on data of the R package survival:
    that fits? The parameters are estimated on the same data, so every simulated sample of the parametric
    bootstrap, censored like the data, is fitted anew.
 
-    python examples/survival_lung.py [folder with the data]
+    python examples/survival_lung.py FOLDER
 """
 
 import csv
-import sys
 from pathlib import Path
 
 import goodstein as gs
+from data_folder import data_folder
 
 LEVEL = 0.05
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PUBLISHED = {
     ("aml", "constant"): 0.585,
     ("ovarian", "constant"): 0.681,
@@ -28,9 +27,9 @@ PUBLISHED = {
 """Fernández, Rivera, Xu, Gretton (2020), table 1."""
 
 
-def main(data: Path | None = None) -> dict[tuple[str, str], float]:
+def main(data: Path) -> dict[tuple[str, str], float]:
     """Print the tests and what they mean; return the p-values."""
-    folder = (DATA if data is None else data) / "survival"
+    folder = data / "survival"
     aml = read(folder / "aml.csv", "time", "status")
     ovarian = read(folder / "ovarian.csv", "futime", "fustat")
     lung = read(folder / "lung.csv", "time", "status")
@@ -90,4 +89,4 @@ def verdict(pvalue: float, hypothesis: str) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(data_folder("survival/aml.csv", "survival/ovarian.csv", "survival/lung.csv"))
