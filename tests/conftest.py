@@ -33,7 +33,7 @@ FEWER = {
     "ParametricBootstrap": {"n_resamples": 19},
     "MonteCarlo": {"n_resamples": 19},
     "power_study": {"trials": 10, "bound_draws": (400, 200)},
-    "sample_size": {"trials": 60, "bound": False},
+    "sample_size": {"trials": 60, "power": 0.5, "bound": False},
 }
 
 

@@ -185,7 +185,7 @@ def beta_laplacian(x):
 
 def test_standard_errors_that_are_too_small_come_with_a_note():
     family = ExponentialFamily(beta_statistic, gradient=beta_gradient, laplacian=beta_laplacian)
-    draws = np.random.default_rng(0).beta(1.3, 1.3, size=(40, 500))
+    draws = np.random.default_rng(0).beta(1.3, 1.3, size=(30, 500))
     covered = {}
     for auxiliary in (gs.BoundaryDistance(), SquaredDistance()):
         fits = [TruncatedScoreMatching(auxiliary).fit(x, family, domain=UNIT) for x in draws]
@@ -193,9 +193,9 @@ def test_standard_errors_that_are_too_small_come_with_a_note():
         assert all(noted) if auxiliary == gs.BoundaryDistance() else not any(noted)
         inside = [np.abs(fit.theta - 0.3) < 1.96 * fit.standard_errors["theta"] for fit in fits]
         covered[repr(auxiliary)] = np.mean(inside, axis=0)
-    # About .67 and .95; the bounds are two and a half Monte Carlo errors away.
-    assert (covered["BoundaryDistance()"] < 0.86).all()
-    assert (covered["SquaredDistance()"] > 0.86).all()
+    # About .67 and .95; the bounds are more than two Monte Carlo errors away.
+    assert (covered["BoundaryDistance()"] < 0.87).all()
+    assert (covered["SquaredDistance()"] > 0.84).all()
 
 
 @pytest.mark.parametrize("family", [AnyExponential(), AnyGamma()], ids=repr)

@@ -191,9 +191,9 @@ def test_the_same_fit_gives_the_same_test():
 
 @pytest.mark.filterwarnings("ignore:.*L-BFGS-B:DeprecationWarning")  # lifelines and newer scipy
 def test_the_parametric_bootstrap_refits_with_lifelines():
-    null = gs.ParametricBootstrap(weibull, 19)
+    null = gs.ParametricBootstrap(weibull, 9)
     result = gs.ksd_test(data(80), weibull(data(80)), null=null, rng=1)
-    assert result.pvalue > 0.05
+    assert result.pvalue > 0.1
 
 
 # --- messages ---------------------------------------------------------------------------------

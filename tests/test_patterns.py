@@ -260,7 +260,7 @@ def test_the_strauss_sampler_against_metropolis_hastings():
     model = Strauss(60.0, 0.2, 0.1, SQUARE)
     rng = np.random.default_rng(8)
     x, counts, pairs = np.empty((0, 2)), [], []
-    for step in range(8_000):
+    for step in range(6_000):
         if rng.uniform() < 0.5:
             u = rng.uniform(size=(1, 2))
             if rng.uniform() < model.papangelou(u, x)[0] / (len(x) + 1):
@@ -275,9 +275,9 @@ def test_the_strauss_sampler_against_metropolis_hastings():
             pairs.append((scipy.spatial.distance.pdist(x) <= 0.1).sum())
     exact = model.sample(120, rng=9)
     own = [(scipy.spatial.distance.pdist(p) <= 0.1).sum() for p in exact]
-    # About four standard errors, with the chain's worth forty independent patterns.
-    assert abs(np.mean([len(p) for p in exact]) - np.mean(counts)) < 2.3
-    assert abs(np.mean(own) - np.mean(pairs)) < 1.9
+    # About four standard errors, with the chain's worth thirty independent patterns.
+    assert abs(np.mean([len(p) for p in exact]) - np.mean(counts)) < 2.6
+    assert abs(np.mean(own) - np.mean(pairs)) < 2.2
 
 
 def test_a_hard_core_and_no_interaction():

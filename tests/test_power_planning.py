@@ -140,6 +140,7 @@ def test_power_that_jumps_has_a_sharp_answer():
 # --- where it runs, what it takes -----------------------------------------------------------------
 
 
+@pytest.mark.slow  # test_power_study.py has one for the same processes
 def test_processes_give_what_one_process_gives():
     test = partial(gs.ksd_test, null=gs.WildBootstrap(49))
     options = {"power": 0.6, "trials": 60, "bound": False, "bounds": (5, 200)}
