@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from goodstein.auditing import AuditReport
 
 
+SMALL, VERY_SMALL = 0.05, 0.01
+"""p-values that are evidence, and strong evidence."""
+
 HEAD = ("operator", "kernel", "weight", "KSD²", "p", "adjusted p")
 
 
@@ -117,6 +120,11 @@ class TestResult(Report):
         which they were given. ``statistic`` is then the largest evidence of a member, −log of its p-value
         with its weight, ``pvalue`` belongs to all of them together, and ``operator`` and ``kernel`` are those
         of the member with the most evidence.
+    smallest_pvalue
+        The smallest p-value that so many observations and draws of the null distribution can have. Where it
+        exceeds .05 the test cannot decide, and the verdict says so.
+    limit
+        Why, where it exceeds .01, and what to do about it.
     """
 
     __test__ = False  # not a test case, whatever pytest thinks of the name
@@ -139,6 +147,8 @@ class TestResult(Report):
     statistic_name: str = "KSD², U-statistic"
     claim: str = "against the model"
     members: tuple[Member, ...] = ()
+    smallest_pvalue: float = 0.0
+    limit: str = ""
 
     @property
     def best(self) -> Member:
@@ -178,10 +188,13 @@ class TestResult(Report):
             return "The p-value is not valid: the audit refused this test and was overruled."
         if self.undefined:
             return "Undefined: the two models are too alike on these data to be compared."
-        evidence = "Strong evidence" if self.pvalue <= 0.01 else "Evidence"
-        if self.pvalue > 0.05:
-            evidence = "No evidence"
-        return f"{evidence} {self.claim}."
+        if self.smallest_pvalue > SMALL:
+            return f"Cannot decide: {self.limit}"
+        if self.pvalue > SMALL:
+            return f"No evidence {self.claim}."
+        if self.pvalue > VERY_SMALL:
+            return f"Evidence {self.claim}. {self.limit}".rstrip()
+        return f"Strong evidence {self.claim}."
 
     def summary(self) -> str:
         """The result as a short text."""
@@ -213,6 +226,7 @@ class TestResult(Report):
             "test": self.title,
             "statistic": plain(float(self.statistic)),
             "pvalue": plain(float(self.pvalue)),
+            "smallest_pvalue": plain(float(self.smallest_pvalue)),
             "n": int(self.n),
             "model": self.model,
             "domain": None if self.domain is None else repr(self.domain),

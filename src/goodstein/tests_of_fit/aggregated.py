@@ -139,6 +139,7 @@ def aggregated_test(
         title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
         statistic_name="largest weighted −log p of a member",
         members=members,
+        smallest=chosen.smallest_pvalue(collection.problems[0].form.n),
     )
 
 
