@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,6 +60,7 @@ def run_test(
         title=title or operator.title,
         details={**(details or {}), **operator.details(problem.form.n)},
         statistic_name=operator.statistic_name,
+        asked=[problem],
         smallest=chosen.smallest_pvalue(problem.form.n),
     )
 
@@ -81,8 +83,12 @@ def report_test(
     claim: str = "against the model",
     members: tuple[Member, ...] = (),
     smallest: float = 0.0,
+    asked: Sequence[Problem] = (),
 ) -> TestResult:
-    """What was found, and how; `smallest` is the smallest p-value however many draws there are."""
+    """What was found, and how.
+
+    `smallest` is the smallest p-value however many draws there are, `asked` what the result may ask later.
+    """
     drawn = 0.0 if pvalue is not None else 1.0 / (1 + len(calibration.draws))
     return TestResult(
         statistic=calibration.statistic,
@@ -104,6 +110,8 @@ def report_test(
         claim=claim,
         members=members,
         smallest_pvalue=max(smallest, drawn),
+        # Without features and forms, which are made again where they are needed.
+        asked=tuple(replace(part) for part in asked),
         limit=_limit(smallest, drawn, n, null, problem.model.has_sample),
     )
 
