@@ -140,7 +140,7 @@ def test_pieces_and_precision_do_not_matter(monkeypatch):
         m3d.moderated(basis, *(np.vstack([a, b]) for a, b in zip(sums, centre, strict=True)), 300, scales)
         for sums in (whole, single)
     )
-    np.testing.assert_allclose(rounded[0], exact[0], atol=1e-3 * exact.std())
+    np.testing.assert_allclose(rounded[0], exact[0], atol=3e-3 * exact.std())
 
 
 # --- the test ----------------------------------------------------------------------------------

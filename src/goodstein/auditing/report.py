@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from goodstein.text import Report, Table
@@ -17,13 +17,15 @@ class Check:
     """One thing that was looked at: its name, its outcome, and what was found.
 
     With ``asymptotic`` a warning concerns null distributions that hold for large samples only, and
-    not those that simulate the model.
+    not those that simulate the model. A ``loud`` one is also given as a warning of Python's, as asymptotic
+    ones are.
     """
 
     name: str
     status: Status
     message: str
     asymptotic: bool = False
+    loud: bool = False
     accepts: Accepts | None = field(default=None, compare=False, repr=False)
     """Whether another operator would pass this check, where trying is worth while."""
 
@@ -42,13 +44,13 @@ class Question:
         """It could not be looked at."""
         return Check(self.name, "skip", message)
 
-    def warned(self, message: str, *, asymptotic: bool = False) -> Check:
+    def warned(self, message: str, *, asymptotic: bool = False, loud: bool = False) -> Check:
         """Something may be wrong."""
-        return Check(self.name, "warn", message, asymptotic)
+        return Check(self.name, "warn", message, asymptotic, loud)
 
     def failed(self, message: str, *, asymptotic: bool = False, accepts: Accepts | None = None) -> Check:
         """Something is wrong."""
-        return Check(self.name, "fail", message, asymptotic, accepts)
+        return Check(self.name, "fail", message, asymptotic, accepts=accepts)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ class AuditReport(Report):
     def valid(self) -> bool:
         """Whether no check failed."""
         return not any(check.status == "fail" for check in self.checks)
+
+    def extended(self, checks: Sequence[Check]) -> AuditReport:
+        """The same report with further checks."""
+        return replace(self, checks=(*self.checks, *checks))
 
     def messages(self, status: Status) -> tuple[str, ...]:
         """What the checks with this outcome say."""

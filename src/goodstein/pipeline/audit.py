@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.report import AuditReport, Check
+from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.domains import Box, Simplex
 from goodstein.errors import SteinIdentityError, given, takes
+from goodstein.nulls.base import Null
 from goodstein.operators import LogRatio, Mirrored, Operator, Standardised
 from goodstein.problems.problem import Problem
 
@@ -27,6 +28,31 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     if simulated:
         checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
     return report_of(problem, [advised(check, domain, operator) for check in checks])
+
+
+REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
+
+
+def observed_checks(problem: Problem, null: Null | None, refit: str = REFIT) -> list[Check]:
+    """What is seen in the data themselves, before the null distribution is drawn.
+
+    `null` is the null method that will be used, None where a test has a method of its own; `refit` says
+    what to do about a model that was fitted to the same data.
+    """
+    return [*check_fitted(problem, null, refit)]
+
+
+def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]:
+    """Whether the model was fitted to these very data."""
+    if (null is not None and null.refits) or not problem.model.was_fitted_to(problem.observations):
+        return []
+    return [
+        Question("other data than those of the fit").warned(
+            f"{problem.model.name} was fitted to these very data, so the p-value is conservative: the model "
+            f"fits too well by design. {refit}",
+            loud=True,
+        )
+    ]
 
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:

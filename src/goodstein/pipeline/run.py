@@ -10,11 +10,10 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import InputError, warn
-from goodstein.nulls.base import Calibration, Null, as_null
-from goodstein.nulls.montecarlo import MonteCarlo
-from goodstein.nulls.wild import WildBootstrap
-from goodstein.pipeline.audit import overruled, quick_audit, require_valid
+from goodstein.errors import warn
+from goodstein.nulls.base import Calibration
+from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
+from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds
 from goodstein.problems.problem import Problem
 from goodstein.results.result import Member, TestResult
@@ -23,22 +22,6 @@ Found = TypeVar("Found")
 
 DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning, ImportWarning)
 """Warnings that are no business of a result."""
-
-REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
-
-
-def choose_null(null: Any, problem: Problem, n_resamples: int = 999) -> Null:
-    """The user's null method, or the library's; one observation alone has to be simulated."""
-    replicated = problem.data.replicated
-    if null is None:
-        return WildBootstrap(n_resamples) if replicated else MonteCarlo(199)
-    chosen = as_null(null)
-    if not replicated and not chosen.simulates:
-        raise InputError(
-            f"One graph is one observation, so its null distribution has to be simulated: `null` must be "
-            f"MonteCarlo() or ParametricBootstrap(fit), got {null!r}."
-        )
-    return chosen
 
 
 def run_test(
@@ -55,13 +38,12 @@ def run_test(
     check_workers(workers)
     chosen = choose_null(null, problem)
     report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
+    report = report.extended(observed_checks(problem, chosen))
     if audit:
         require_valid([report])
     notes = [*overruled(report), *caveats(report, chosen.simulates)]
     calibration, told = recorded(
-        lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1])),
-        [problem],
-        chosen,
+        lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
     operator = problem.fitted_operator
     return report_test(
@@ -128,23 +110,15 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
         if check.status != "warn" or (check.asymptotic and simulated):
             continue
         notes.append(check.message)
-        if check.asymptotic:
+        if check.asymptotic or check.loud:
             warn(check.message)
     return notes
 
 
-def recorded(
-    calibrate: Callable[[], Found], problems: Sequence[Problem], null: Null | None, remedy: str = REFIT
-) -> tuple[Found, list[str]]:
+def recorded(calibrate: Callable[[], Found]) -> tuple[Found, list[str]]:
     """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for problem in [] if null is not None and null.refits else problems:
-            if problem.model.was_fitted_to(problem.observations):
-                warn(
-                    f"{problem.model.name} was fitted to these very data, so the p-value is conservative: "
-                    f"the model fits too well by design. {remedy}"
-                )
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:

@@ -15,9 +15,10 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined
 from goodstein.operators import MeanEmbedding, Operator
-from goodstein.pipeline.audit import quick_audit, refusal, short
+from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
+from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
-from goodstein.pipeline.run import caveats, choose_null, recorded, report_test
+from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.result import Member, TestResult
 from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
@@ -106,12 +107,11 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
+    report = report.extended(observed_checks(groups[0][0], chosen))
     notes += caveats(report, chosen.simulates)
     collection = Collection(tuple(groups))
     joint, told = recorded(
-        lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1])),
-        [groups[0][0]],
-        chosen,
+        lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
     calibration, adjusted, observed = combined(joint, shares)
     members = tuple(

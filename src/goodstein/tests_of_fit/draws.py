@@ -12,6 +12,7 @@ from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Hamming
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.lattice import LatticeKernel
+from goodstein.pipeline.audit import observed_checks
 from goodstein.pipeline.compose import compose
 from goodstein.problems.problem import Problem
 
@@ -55,11 +56,10 @@ def _chosen_kernel(kernel: Any, domain: Domain) -> Kernel:
 
 
 def assumptions(problem: Problem, test: str) -> AuditReport:
-    """A report of what no program can check: no identity has to hold for these tests."""
+    """A report of what no program can check, and of what is seen in the data: no identity has to hold."""
     message = (
         f"Assumed, not checked: the rows of the data are independent, and so are the draws of "
         f"{problem.model.name}. The p-value is then exact at every sample size."
     )
-    return AuditReport(
-        problem.model.name, repr(problem.domain), test, (Check("independent draws", "skip", message),)
-    )
+    checks = (Check("independent draws", "skip", message), *observed_checks(problem, None, REFIT))
+    return AuditReport(problem.model.name, repr(problem.domain), test, checks)

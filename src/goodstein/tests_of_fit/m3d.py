@@ -17,11 +17,11 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
-from goodstein.pipeline.run import recorded, report_test
+from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
 from goodstein.stein.pairwise import Pairwise
-from goodstein.tests_of_fit.draws import REFIT, assumptions, compose_sampled
+from goodstein.tests_of_fit.draws import assumptions, compose_sampled
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator, check_count, draw_seed
 
@@ -126,9 +126,9 @@ def m3d_test(
     fitted, basis = _decomposed(problem, problem.domain.embedded(drawn))
     task = _Simulated(problem, basis, seeds[1], n)
     parts = cut(0, n_resamples, max(1, ENTRIES // (n * m)))
-    simulated, told = recorded(
-        lambda: run(task, list(enumerate(parts)), workers, size=n * n_resamples), [problem], None, REFIT
-    )
+    report = assumptions(problem, "the moderated maximum mean discrepancy")
+    notes = caveats(report, simulated=True)
+    simulated, told = recorded(lambda: run(task, list(enumerate(parts)), workers, size=n * n_resamples))
     with one_blas_thread():
         # In the same precision as simulated samples, which rounding must not tell from the data.
         own = basis.sums(problem.domain.embedded(problem.observations), 1, PRECISION)
@@ -138,8 +138,8 @@ def m3d_test(
     return report_test(
         problem,
         Calibration(float(values[0].max()), values[1:].max(axis=1)),
-        assumptions(problem, "the moderated maximum mean discrepancy"),
-        told,
+        report,
+        [*notes, *told],
         null=Simulations(n_resamples),
         n=n,
         operator=None,

@@ -19,10 +19,10 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
-from goodstein.pipeline.run import recorded, report_test
+from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.results.result import TestResult
 from goodstein.stein.pairwise import Pairwise
-from goodstein.tests_of_fit.draws import REFIT, assumptions, compose_sampled
+from goodstein.tests_of_fit.draws import assumptions, compose_sampled
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator, check_count, draw_seed
 
@@ -101,14 +101,14 @@ def mmd_test(
     fitted = problem.kernel.fitted(pooled[np.lexsort(pooled.T)])
     pairwise = Pairwise(fitted, pooled)
     labels = Labels(seeds[1], n, m, n_resamples)
-    found, told = recorded(
-        lambda: two_sample(pairwise, pairwise.placed(pooled), labels, workers), [problem], None, REFIT
-    )
+    report = assumptions(problem, "the maximum mean discrepancy")
+    notes = caveats(report, simulated=True)
+    found, told = recorded(lambda: two_sample(pairwise, pairwise.placed(pooled), labels, workers))
     return report_test(
         problem,
         Calibration(found.statistic, found.draws),
-        assumptions(problem, "the maximum mean discrepancy"),
-        told,
+        report,
+        [*notes, *told],
         null=Permutations(n_resamples),
         n=n,
         operator=None,

@@ -14,8 +14,8 @@ from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators import Operator, Regularised
+from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import compose
-from goodstein.pipeline.run import choose_null
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
 from goodstein.types import RNG, ArrayLike

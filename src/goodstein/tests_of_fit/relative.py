@@ -22,7 +22,7 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping
-from goodstein.pipeline.audit import overruled, quick_audit, require_valid
+from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Problem
@@ -149,11 +149,12 @@ def relative_ksd_test(
     ]
     if audit:
         require_valid(reports)
-    report = _joined(reports)
+    seen = [check for problem in (p, q) for check in observed_checks(problem, None, OTHER_DATA)]
+    report = _joined(reports).extended(seen)
     notes = [*overruled(report), *caveats(report, simulated=False)]
     q = _same_kernel(p, q)
     notes += _alike(p, q)
-    found, told = recorded(lambda: _compared(p, q, workers), [p, q], None, OTHER_DATA)
+    found, told = recorded(lambda: _compared(p, q, workers))
     return _result(p, q, found, report, [*notes, *told])
 
 

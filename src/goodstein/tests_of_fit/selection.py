@@ -14,8 +14,9 @@ from goodstein.errors import warn
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator, Wrapping
+from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import compose, draw_seeds
-from goodstein.pipeline.run import choose_null, run_test
+from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
 from goodstein.stein.features import Features
 from goodstein.text import Report, Table, plain, readable
