@@ -58,7 +58,7 @@ def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:
     """Checks of a problem, with what they are about."""
-    where = "graphs" if problem.domain is None else repr(problem.domain)
+    where = problem.data.kind if problem.domain is None else repr(problem.domain)
     return AuditReport(problem.model.name, where, short(problem.operator), tuple(checks))
 
 
