@@ -191,7 +191,7 @@ def test_the_concentration_inverts_the_mean_resultant(d, kappa):
 
 @pytest.mark.parametrize("sd", [1e-4, 1e-5, 1e-7])
 def test_very_concentrated_directions_are_fitted_like_normal_data(sd):
-    """Where the circle and the sphere are flat, 1/κ is the variance, and the maximum likelihood fit is that."""
+    """Where circle and sphere are flat, 1/κ is the variance, and its maximum likelihood fit is known."""
     steps = np.random.default_rng(1).normal(0.0, sd, (500, 2))
     angles = 1.0 + steps[:, :1]
     assert VonMises.fit(angles).kappa == pytest.approx(1 / angles.var(), rel=1e-5)
