@@ -13,14 +13,14 @@ from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
-from goodstein.nulls.combine import combined
+from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
 from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
 from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
-from goodstein.results.result import Member, TestResult
+from goodstein.results.result import SMALL, Member, TestResult
 from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
@@ -114,6 +114,7 @@ def aggregated_test(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
     calibration, adjusted, observed = combined(joint, shares)
+    critical = critical_values(joint, shares, SMALL)
     members = tuple(
         Member(
             problem.fitted_operator.given,
@@ -123,6 +124,8 @@ def aggregated_test(
             joint[k].pvalue,
             float(adjusted[k]),
             float(observed[k]),
+            float(critical[k]),
+            float(joint.draws[k].std()),
         )
         for k, problem in enumerate(collection.problems)
     )
@@ -139,6 +142,8 @@ def aggregated_test(
         title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
         statistic_name="largest weighted −log p of a member",
         members=members,
+        asked=collection.problems,
+        smallest=chosen.smallest_pvalue(collection.problems[0].form.n),
     )
 
 
