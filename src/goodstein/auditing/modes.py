@@ -4,8 +4,8 @@ If p/q is constant within each of two groups then E_p T f = −E_q f·∇(p/q) c
 them: how the mass is shared, or that a group is missing, shows in no score. Groups are those of single
 linkage, each with some share of the points, and between the nearest points of two of them log q is followed
 along the straight line. On a line between neighbours a quasi-concave density has no valley, so there is no
-alarm for one, however heavy its tails; a lone outlier is no group. With a drop by e⁻⁴ weights of .7 and .3 for
-equal ones were rejected in 2 to 12 % of samples of 100 to 2000 in one and three dimensions (level .05).
+alarm for one, however heavy its tails; a lone outlier is no group. With a drop by e⁻⁴ weights of .7 and .3
+for equal ones were rejected in 2 to 12 % of samples of 100 to 2000 in one and three dimensions (level .05).
 """
 
 from __future__ import annotations

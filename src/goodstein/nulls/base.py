@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import InputError, ScoreError, given
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -148,7 +148,7 @@ class Simulating(Null):
         if not model.has_sample:
             raise InputError(
                 f"{type(self).__name__} simulates the model, but {model.name} has no sampler. "
-                f"{model.sampler_advice}, or use null=WildBootstrap()."
+                f"{model.sampler_advice}, or use {given('null', 'WildBootstrap()')}."
             )
         task = self.task(collection, draw_seed(rng))
         statistics = collection.statistics(workers)

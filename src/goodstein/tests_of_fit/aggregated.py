@@ -17,7 +17,7 @@ from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
 from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
 from goodstein.pipeline.choice import choose_null
-from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
+from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.result import SMALL, Member, TestResult
@@ -161,23 +161,26 @@ def _groups(
     if operators is None:
         own = compose(data, model, domain, None, None, seeds)
         if kernels is not None:
-            chosen = _as_kernels(kernels, own.operator)
+            chosen = _as_kernels(kernels, own)
             return [(own, chosen)], [(1.0,) * len(chosen)]
         entries = default_collection(own)
         problems = [compose(data, model, domain, entry.operator, None, seeds) for entry in entries]
-        groups = [(p, tuple(entry.kernels)) for p, entry in zip(problems, entries, strict=True)]
+        each = [tuple(in_units(kernel, own.domain) for kernel in entry.kernels) for entry in entries]
+        groups = list(zip(problems, each, strict=True))
         return groups, [entry.weights for entry in entries]
     named = as_list(operators, "operators", "Langevin()")
     kernels = None if kernels is None else as_list(kernels, "kernels", "Gaussian()")
     problems = [compose(data, model, domain, operator, None, seeds) for operator in named]
-    groups = [(problem, _as_kernels(kernels, problem.operator)) for problem in problems]
+    groups = [(problem, _as_kernels(kernels, problem)) for problem in problems]
     return groups, [(1.0,) * len(chosen) for _, chosen in groups]
 
 
-def _as_kernels(kernels: Sequence[Kernel] | None, operator: Operator) -> tuple[Kernel, ...]:
+def _as_kernels(kernels: Sequence[Kernel] | None, problem: Problem) -> tuple[Kernel, ...]:
     if kernels is None:
-        return tuple(default_kernels(operator))
-    return tuple(choose_kernel(kernel, operator) for kernel in as_list(kernels, "kernels", "Gaussian()"))
+        return tuple(default_kernels(problem))
+    return tuple(
+        choose_kernel(kernel, problem.operator) for kernel in as_list(kernels, "kernels", "Gaussian()")
+    )
 
 
 def as_list(values: Any, name: str, example: str) -> list[Any]:
