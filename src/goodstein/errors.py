@@ -5,10 +5,11 @@ Every message says what is wrong, where, and how to fix it.
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -117,8 +118,39 @@ def refuse_rows(
 
 def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -> None:
     """Warn whoever called the library, however deep inside it the reason was found."""
-    frame: FrameType | None = sys._getframe()
-    level = 1
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    warnings.warn(message, category, stacklevel=_entry()[1] + 1)
+
+
+def takes(argument: str) -> bool:
+    """Whether the function of the library that the user called has an argument of this name."""
+    code = _entry()[0]
+    return argument in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def given(argument: str, *values: str) -> str:
+    """How the user writes an argument in the call that was made, with one of these values, for messages.
+
+    Tests of one operator have an argument `operator`, those of several a list `operators`. Where the function
+    that was called has neither, the words name :func:`ksd_test`, which has all of them.
+    """
+    if takes(argument):
+        return " or ".join(f"{argument}={value}" for value in values) or f"`{argument}`"
+    if takes(f"{argument}s"):
+        return " or ".join(f"{argument}s=[{value}]" for value in values) or f"`{argument}s`"
+    return " or ".join(f"ksd_test(..., {argument}={value})" for value in values or ("...",))
+
+
+def other_domain() -> str:
+    """The end of "Remove them …" where the function that the user called has an argument `domain`."""
+    return " or pass the right `domain`" if takes("domain") else ""
+
+
+def _entry() -> tuple[CodeType, int]:
+    """The function of the library that the user called, and how many frames above the asking one that was."""
+    frame: FrameType | None = sys._getframe(1)
+    assert frame is not None
+    code, level = frame.f_code, 0
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
+        code = frame.f_code if frame.f_code.co_filename.startswith(PACKAGE) else code
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    return code, level

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError
+from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
+from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features
+from goodstein.stein.features import Features, SteinFeatures
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.types import Array
 from goodstein.validation import check_count, check_positive
@@ -178,8 +180,9 @@ class Regularised(Wrapping):
         )
         if self.strength >= least * (1 - 1e-9):
             return question.passed(message)
-        other = "fraction=0.2, " if self.fraction is None else ""
-        message += f" Use {other}null=MonteCarlo(), or a larger strength."
+        share = "fraction=0.2" if takes("fraction") else "Regularised(..., fraction=0.2)"
+        other = f"{share}, " if self.fraction is None else ""
+        message += f" Use {other}{given('null', 'MonteCarlo()')}, or a larger strength."
         return question.failed(message, asymptotic=True)
 
     def _plan(self, model: Any, data: Any) -> tuple[bool, int]:
@@ -212,7 +215,7 @@ class Regularised(Wrapping):
 
 
 @dataclass(frozen=True)
-class RegularisedFeatures:
+class RegularisedFeatures(Located):
     """Features of the operator inside, and which of them are reference points, which are tested."""
 
     inner: Features
@@ -225,6 +228,14 @@ class RegularisedFeatures:
     def points(self) -> Any:
         """Those of all data, so that the bandwidth is that of the plain test."""
         return self.inner.points[: self.n_data]
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """That of the plain test too."""
+        inner = self.inner
+        if isinstance(inner, SteinFeatures):
+            inner = inner.take(np.arange(self.n_data))
+        return inner.frame if isinstance(inner, Located) else None
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""

@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.domains import Box, Simplex
-from goodstein.errors import SteinIdentityError
+from goodstein.errors import SteinIdentityError, given, takes
 from goodstein.nulls.base import Null
 from goodstein.operators import LogRatio, Mirrored, Operator, Standardised
 from goodstein.problems.problem import Problem
@@ -58,7 +58,7 @@ def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:
     """Checks of a problem, with what they are about."""
-    where = "graphs" if problem.domain is None else repr(problem.domain)
+    where = problem.data.kind if problem.domain is None else repr(problem.domain)
     return AuditReport(problem.model.name, where, short(problem.operator), tuple(checks))
 
 
@@ -78,7 +78,7 @@ def advised(check: Check, domain: Any, operator: Operator) -> Check:
         # On an infinite side the weight of Mirrored grows without bound, which heavy tails do not allow.
         candidates = [Standardised(), Mirrored()] if domain.bounded else [Standardised()]
     valid = [short(other) for other in candidates if other != operator and check.accepts(other)]
-    advice = f"Valid here: operator={' or '.join(valid)}."
+    advice = f"Valid here: {given('operator', *valid)}."
     if not valid:
         advice = (
             "No operator of this library is valid for this density here; check the score near the boundary."
@@ -91,7 +91,7 @@ def refusal(report: AuditReport) -> SteinIdentityError:
     reasons = " ".join(report.messages("fail"))
     return SteinIdentityError(
         f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons}",
-        remedy="(audit=False runs the test all the same.)",
+        remedy="(audit=False runs the test all the same.)" if takes("audit") else None,
     )
 
 

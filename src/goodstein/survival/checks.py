@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
-from goodstein.errors import NumericalScoreWarning, ScoreError
+from goodstein.errors import NumericalScoreWarning, ScoreError, given
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array, BoolArray
@@ -49,7 +49,7 @@ def check_events(data: Censored | None, model: SurvivalModel | None = None) -> l
         message = (
             f"In the time watched {model.name} expects {expected:.2g} events only. With so few the bootstrap "
             "rejects true models far too often (at the level 1 % about 40 % of them for one expected event, "
-            "7 to 10 % for five). Use null=MonteCarlo()."
+            f"7 to 10 % for five). Use {given('null', 'MonteCarlo()')}."
         )
         checks.append(Question("expected events").warned(message, asymptotic=True))
     return checks
