@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_sample
@@ -32,7 +33,7 @@ def as_direction(name: str, value: ArrayLike) -> Array:
         reason = f"expected a vector of at least 2 coordinates, got shape {vector.shape}."
         raise InputError(reason, argument=name)
     norm = float(np.linalg.norm(vector))
-    if abs(norm - 1.0) > 1e-8:
+    if abs(norm - 1.0) > ROUNDING:
         how = f"{name} = np.asarray({name}, dtype=float); {name} = {name} / np.linalg.norm({name})"
         divide = f"Divide it by its norm, in double precision, if that is meant: {how}."
         remedy = divide if norm else "It has no direction."
