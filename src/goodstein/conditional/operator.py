@@ -16,6 +16,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, Median
 from goodstein.kernels.base import Wrapped
+from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
@@ -163,7 +164,7 @@ class Constant(Kernel):
 
 
 @dataclass(frozen=True)
-class ConditionalFeatures:
+class ConditionalFeatures(Located):
     """Features in y, and the covariates with their kernel."""
 
     inner: Features
@@ -174,6 +175,10 @@ class ConditionalFeatures:
     def points(self) -> Any:
         """Those in y: the bandwidth in x is a matter of the kernel in x."""
         return self.inner.points
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.inner.frame if isinstance(self.inner, Located) else None
 
     def form(self, kernel: Any) -> ConditionalForm:
         """The Stein matrix under a fitted kernel in y."""

@@ -102,6 +102,11 @@ class Domain(ABC):
         return True
 
     @property
+    def mixed_units(self) -> bool:
+        """Whether its coordinates may be measured in different units, as those of R^d and of boxes may."""
+        return False
+
+    @property
     def discrete(self) -> bool:
         """Whether it consists of single points, on which a model is a probability mass function."""
         return False

@@ -95,6 +95,10 @@ class Null(ABC):
             argument="null",
         )
 
+    def smallest_pvalue(self, n: int) -> float:
+        """The smallest p-value that n observations can have, however many draws are made."""
+        return 0.0
+
     @property
     def given(self) -> Any:
         """What the user handed in."""
@@ -104,7 +108,7 @@ class Null(ABC):
 class OwnNull(Own, Null):
     """A user's plain object with a method ``calibrate``."""
 
-    taken_over = ("simulates", "refits", "calibrate_jointly")
+    taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)

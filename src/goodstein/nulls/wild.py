@@ -82,6 +82,10 @@ class WildBootstrap(Null):
         weights = self._weights(sizes[0], rng)
         return JointCalibration(*joint_statistics(forms, weights, workers=workers))
 
+    def smallest_pvalue(self, n: int) -> float:
+        """(1 − flip)^(n−1), the probability of equal signs: such a draw is the statistic itself."""
+        return float((1.0 - self.flip) ** (n - 1))
+
     def _weights(self, n: int, rng: np.random.Generator) -> IndependentSigns | OrthogonalSigns:
         seed = draw_seed(rng)
         if self.signs == "orthogonal" and self.flip == 0.5:

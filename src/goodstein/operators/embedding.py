@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from goodstein.data.points import draw
 from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
+from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm
@@ -160,7 +162,7 @@ def _require_sampler(model: Any) -> None:
 
 
 @dataclass(frozen=True)
-class EmbeddingFeatures:
+class EmbeddingFeatures(Located):
     """Observations, (n, k), draws for each, (n, m, k), and landmarks, (L, k)."""
 
     observations: Array
@@ -171,6 +173,11 @@ class EmbeddingFeatures:
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Units in which the landmarks spread alike in every coordinate."""
+        return spread_frame(self.landmarks)
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""

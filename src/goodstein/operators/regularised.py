@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
+from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features
+from goodstein.stein.features import Features, SteinFeatures
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.types import Array
 from goodstein.validation import check_count, check_positive
@@ -213,7 +215,7 @@ class Regularised(Wrapping):
 
 
 @dataclass(frozen=True)
-class RegularisedFeatures:
+class RegularisedFeatures(Located):
     """Features of the operator inside, and which of them are reference points, which are tested."""
 
     inner: Features
@@ -226,6 +228,14 @@ class RegularisedFeatures:
     def points(self) -> Any:
         """Those of all data, so that the bandwidth is that of the plain test."""
         return self.inner.points[: self.n_data]
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """That of the plain test too."""
+        inner = self.inner
+        if isinstance(inner, SteinFeatures):
+            inner = inner.take(np.arange(self.n_data))
+        return inner.frame if isinstance(inner, Located) else None
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""
