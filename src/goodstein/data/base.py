@@ -51,6 +51,10 @@ class Data(ABC):
         """Raise where these data cannot come from a model on a domain; here nothing is known of that."""
         return
 
+    def rounding(self, domain: Any) -> float:
+        """How far observations are off the domain, which rounding may have done."""
+        return 0.0
+
     def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Self:
         """These data with what has to be drawn once, before the test."""
         return self

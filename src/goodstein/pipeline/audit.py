@@ -33,6 +33,9 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     return report_of(problem, [advised(check, domain, operator) for check in checks])
 
 
+EXACT = 1e-12
+"""How far double precision may leave data off a simplex or a sphere."""
+
 REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
 
 
@@ -44,7 +47,7 @@ def observed_checks(
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
     what to do about a model that was fitted to the same data; `others` are operators beside the problem's.
     """
-    found = check_fitted(problem, null, refit)
+    found = [*check_fitted(problem, null, refit), *check_rounding(problem)]
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
         found += check_groups(problem, null)
@@ -78,6 +81,15 @@ def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]
             loud=True,
         )
     ]
+
+
+def check_rounding(problem: Problem) -> list[Check]:
+    """Whether the data lie on a domain that is thinner than R^d only up to rounding."""
+    off = problem.data.rounding(problem.domain)
+    if off <= EXACT:
+        return []
+    message = f"Rows of the data are off {problem.domain!r} by up to {off:.2g}, as after rounding."
+    return [Question("rounding").warned(f"{message} They were taken as they are.")]
 
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:

@@ -107,8 +107,9 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     if data is not None:
         if isinstance(data, Points):
             data = data.observations
-        dim = None if place is None else place.dim
-        x = as_data(data, dim, where=repr(place) if domain is not None else wrapped.name)
+        dim, guess = (None, None) if place is None else (place.dim, place.other_columns)
+        where = repr(place) if domain is not None else wrapped.name
+        x = as_data(data, dim, where=where, other_columns=guess)
         rows, place = Points(x), place if place is not None else Euclidean(x.shape[1])
         for region in (own, place) if own is not None and own != place else (place,):
             rows.validate(wrapped, region)
