@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.report import AuditReport, Check, Question
+from goodstein.auditing.fitted import check_fitted
+from goodstein.auditing.report import AuditReport, Check
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.domains import Box, Simplex
 from goodstein.errors import SteinIdentityError, given, takes
@@ -30,30 +31,14 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     return report_of(problem, [advised(check, domain, operator) for check in checks])
 
 
-REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
-
-
-def observed_checks(problem: Problem, null: Null | None, refit: str = REFIT) -> list[Check]:
+def observed_checks(problem: Problem, null: Null | None, refit: str | None = None) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
-    what to do about a model that was fitted to the same data.
+    what to do about a model that was fitted to the same data, None where the usual advice holds.
     """
-    return [*check_fitted(problem, null, refit)]
-
-
-def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]:
-    """Whether the model was fitted to these very data."""
-    fit = problem.model.provenance
-    if fit is None or (null is not None and null.refits) or not fit.concerns(problem.observations):
-        return []
-    return [
-        Question("other data than those of the fit").warned(
-            f"{problem.model.name} was fitted to these very data, so the p-value is conservative: the model "
-            f"fits too well by design. {refit}",
-            loud=True,
-        )
-    ]
+    corrected = null is not None and null.refits
+    return [*check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)]
 
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:
@@ -86,12 +71,14 @@ def advised(check: Check, domain: Any, operator: Operator) -> Check:
     return replace(check, message=f"{check.message} {advice}", accepts=None)
 
 
-def refusal(report: AuditReport) -> SteinIdentityError:
+def refusal(report: AuditReport) -> SteinIdentityError | InputError:
     """Why a test is refused, in words."""
     reasons = " ".join(report.messages("fail"))
+    remedy = "(audit=False runs the test all the same.)" if takes("audit") else None
+    if all(check.of_data for check in report.checks if check.status == "fail"):
+        return InputError(reasons, argument="data", remedy=remedy)
     return SteinIdentityError(
-        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons}",
-        remedy="(audit=False runs the test all the same.)" if takes("audit") else None,
+        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons}", remedy=remedy
     )
 
 
