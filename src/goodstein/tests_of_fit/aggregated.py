@@ -108,7 +108,8 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    seen = replace(report, checks=tuple(observed_checks(groups[0][0], chosen)))
+    others = [part.operator for part, _ in groups]
+    seen = replace(report, checks=tuple(observed_checks(groups[0][0], chosen, others=others)))
     if audit:
         require_valid([seen])
     report = report.extended(seen.checks)
