@@ -15,6 +15,7 @@ from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.weibull import Weibull
 from goodstein.foreign import bases, unusable
 from goodstein.models.provenance import Fit
+from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
 
@@ -64,7 +65,7 @@ def from_fitter(fitter: Any) -> SurvivalModel:
         name=title,
         hazard_at_zero=law.hazard_at_zero,
     )
-    return model.remember(Fit("maximum likelihood", SeenRows(_durations(fitter)[:, None])))
+    return model.remember(Fit("maximum likelihood", SeenRows(_durations(fitter))))
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,12 @@ def _closed_form(fitter: Any, name: str) -> Any:
     return family(*(float(getattr(fitter, parameter)) for parameter in parameters))
 
 
-def _durations(fitter: Any) -> Array:
+def _durations(fitter: Any) -> Censored:
     """What it was fitted to; whole-numbered weights count rows."""
-    durations = np.asarray(fitter.durations, np.float64)
+    data = Censored(fitter.durations, np.asarray(fitter.event_observed, bool))
     weights = np.asarray(fitter.weights, np.float64)
     whole = weights == np.round(weights)
-    return np.repeat(durations, weights.astype(np.intp)) if whole.all() else durations
+    return data.take(np.repeat(np.arange(len(data)), weights.astype(np.intp))) if whole.all() else data
 
 
 def _require_right_censoring(fitter: Any, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.flags import check_flags
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.domains import Box, Simplex
@@ -42,7 +43,11 @@ def observed_checks(problem: Problem, null: Null | None, refit: str = REFIT) -> 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
     what to do about a model that was fitted to the same data.
     """
-    return [*check_fitted(problem, null, refit), *check_rounding(problem)]
+    return [
+        *check_fitted(problem, null, refit),
+        *check_rounding(problem),
+        *check_flags(problem.model, problem.data),
+    ]
 
 
 def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]:
