@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.fitted import check_fitted
+from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auxiliary.functions import ProductOfParts
@@ -49,7 +50,7 @@ def observed_checks(
     """
     corrected = null is not None and null.refits
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
-    found += check_rounding(problem)
+    found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
         found += check_groups(problem, null)
