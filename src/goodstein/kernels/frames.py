@@ -11,8 +11,12 @@ import numpy as np
 from goodstein.kernels.bandwidth import Median
 from goodstein.types import Array
 
-ENOUGH = 10
-"""Rows for each coordinate from which on all correlations of the score are taken as they are."""
+MANY = 50
+"""Rows for each coordinate from which on the metric of the score is taken as it is."""
+FEW = 20
+"""Rows up to which variances of scores are those about zero; beyond, more and more those about the mean."""
+MARGIN = 1.05
+"""How far beyond the range of the eigenvalues of noise, in theory, others begin."""
 CONSTANT = 1e-9
 """Weights of mean square one that differ by less are rounding errors apart."""
 SINGULAR = 1e-10
@@ -115,7 +119,7 @@ def spread_frame(points: Array) -> Frame:
 
 
 def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | None:
-    r"""Coordinates in which the values a of an operator, and its weights G, have mean square one.
+    r"""Coordinates in which neither units nor correlations of the values a of an operator count.
 
     For G = g·1 the metric is :math:`M = \overline{a a^\top} = LL^\top`, on R^d the mean of
     :math:`s s^\top` with the score s, whatever linear map is applied to data and model. For a diagonal G both
@@ -123,13 +127,23 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     the diagonal of that matrix; but coordinates in which G_jj is constant, as in the directions in which a
     domain has no boundary, keep their correlations. None for full matrices G, from which no metric follows.
 
-    With few rows, n < 10 m, correlations are multiplied by n/10m.
+    Notes
+    -----
+    Dividing by M costs power: a mean of a that is not zero, which is what a test looks for, makes M larger;
+    and it is worse than dividing by its expectation, as Hotelling's T² is worse than χ². With fewer than 50
+    rows for each coordinate, therefore, variances are those about the mean, which units do not change either,
+    and of the correlations only the eigenvalues count that independent coordinates would hardly have, beyond
+    :math:`(1 \pm \sqrt{m/n})^2`; others are set to one. (Correlations about the mean would not keep the
+    level: .17 instead of .05 for n = 200 in 20 dimensions. Nor would variances in small samples.)
     """
     if weight is not None and weight.ndim == 3:
         return None
     n, m = points.shape
     unit = weight_unit(weight)
-    size = root_mean_square(value * unit)
+    value = value * unit
+    many = n >= MANY * m
+    centre = 0.0 if many else value.mean(axis=0) * np.sqrt(max(1.0 - (FEW / n) ** 2, 0.0))
+    size = _size(value, centre)
     # A coordinate in which nothing is seen has no unit but that of the points.
     size = np.where(size > 0, size, 1.0 / _spread(points))
     free = np.arange(m)
@@ -137,12 +151,36 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
         free = np.flatnonzero(np.ptp(weight * unit, axis=0) <= CONSTANT)
     if len(free) < 2:
         return Frame(size, unit)
-    seen = (value * unit / size)[:, free]
-    correlation = seen.T @ seen * (min(1.0, n / (ENOUGH * m)) / n)
-    np.fill_diagonal(correlation, 1.0)
+    seen = value[:, free] / size[free]
+    correlation = seen.T @ seen / n
+    if many:
+        np.fill_diagonal(correlation, 1.0)
+    else:
+        correlation = _denoised(correlation, n)
     linear = np.diag(size)
     linear[np.ix_(free, free)] = size[free, None] * _factor(correlation)
     return Frame(linear, unit)
+
+
+def _size(value: Array, centre: Array | float) -> Array:
+    """√(mean a² − c²) of every column, c a share of its mean."""
+    size = root_mean_square(value)
+    unit = np.where(size > 0, size, 1.0)
+    return np.asarray(size * np.sqrt(np.maximum(1.0 - (centre / unit) ** 2, 0.0)))
+
+
+def _denoised(matrix: Array, n: int) -> Array:
+    """The correlation matrix with those eigenvalues set to one that n rows do not tell from one."""
+    size = np.sqrt(np.diag(matrix))
+    size = np.where(size > 0, size, 1.0)
+    unit = matrix / np.outer(size, size)
+    np.fill_diagonal(unit, 1.0)
+    eigenvalues, vectors = np.linalg.eigh(unit)
+    share = np.sqrt(len(matrix) / n)
+    noise = (eigenvalues < MARGIN * (1.0 + share) ** 2) & (
+        (eigenvalues > (1.0 - share) ** 2 / MARGIN) | (share >= 1.0)
+    )
+    return np.asarray((vectors * np.where(noise, 1.0, eigenvalues)) @ vectors.T)
 
 
 def weight_unit(weight: Array | None) -> Array | float:
