@@ -95,7 +95,7 @@ def relative_ksd_test(
         Stein operator for both; a pair (for P, for Q) where they differ only in how they estimate the
         score, as ``(Latent(100), Langevin())`` do; None takes the default of each model.
     kernel
-        The same for both. None takes :class:`IMQ` with the median bandwidth of the data.
+        The same for both. None takes that of :func:`ksd_test`, in the mean of the metrics of both scores.
     workers, rng, audit
         As in :func:`ksd_test`.
 
