@@ -462,7 +462,7 @@ def test_compositions_are_fitted_too():
 
 
 def test_defaults_are_those_of_the_contract():
-    assert gs.WildBootstrap() == gs.WildBootstrap(n_resamples=999, signs="orthogonal", flip=0.5)
+    assert gs.WildBootstrap() == gs.WildBootstrap(n_resamples=999, signs="orthogonal", flip="auto")
     assert gs.MonteCarlo(99).n_resamples == 99
 
 

@@ -250,7 +250,7 @@ SIGNATURES = [
     (gs.IMQ, "(bandwidth=None, exponent=-0.5)"),
     (gs.Matern52, "(bandwidth=None)"),
     (gs.Median, "(scale=1.0)"),
-    (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip=0.5)"),
+    (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip='auto')"),
     (gs.MonteCarlo, "(n_resamples=999)"),
     (gs.Dilation, "(operator=None, centre=None)"),
     (gs.MeanEmbedding, "(draws=20, landmarks=100, logratio=False, seed=0)"),

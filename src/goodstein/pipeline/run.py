@@ -42,6 +42,9 @@ def run_test(
     check_workers(workers)
     chosen = choose_null(null, problem)
     report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
+    if audit:
+        # Before the score is evaluated, which need not be possible where a test is refused.
+        require_valid([report])
     report = report.extended(observed_checks(problem, chosen))
     if audit:
         require_valid([report])
@@ -64,7 +67,7 @@ def run_test(
         details={**(details or {}), **operator.details(problem.form.n)},
         statistic_name=operator.statistic_name,
         asked=[problem],
-        smallest=chosen.smallest_pvalue(problem.form.n),
+        smallest=chosen.smallest_pvalue(problem, problem.form.n),
     )
 
 

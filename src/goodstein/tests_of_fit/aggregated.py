@@ -107,11 +107,11 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    report = report.extended(
-        observed_checks(groups[0][0], chosen, others=[part.operator for part, _ in groups])
-    )
-    notes += caveats(report, chosen.simulates)
     collection = Collection(tuple(groups))
+    others = [part.operator for part, _ in groups]
+    seen = collection.dependence
+    report = report.extended(observed_checks(groups[0][0], chosen, others=others, dependence=seen))
+    notes += caveats(report, chosen.simulates)
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -145,7 +145,7 @@ def aggregated_test(
         statistic_name="largest weighted −log p of a member",
         members=members,
         asked=collection.problems,
-        smallest=chosen.smallest_pvalue(collection.problems[0].form.n),
+        smallest=chosen.smallest_pvalue(collection, collection.problems[0].form.n),
     )
 
 

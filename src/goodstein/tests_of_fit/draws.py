@@ -14,6 +14,7 @@ from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.lattice import LatticeKernel
 from goodstein.pipeline.audit import observed_checks
 from goodstein.pipeline.compose import compose, in_units
+from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
 
 REFIT = "Use ksd_test with null=ParametricBootstrap(fit), with the function that fitted it."
@@ -61,5 +62,7 @@ def assumptions(problem: Problem, test: str) -> AuditReport:
         f"Assumed, not checked: the rows of the data are independent, and so are the draws of "
         f"{problem.model.name}. The p-value is then exact at every sample size."
     )
-    checks = (Check("independent draws", "skip", message), *observed_checks(problem, None, REFIT))
+    # These tests look at the data alone, and the model need not have a score.
+    seen = observed_checks(problem, None, REFIT, dependence=dependence_of(problem.data))
+    checks = (Check("independent draws", "skip", message), *seen)
     return AuditReport(problem.model.name, repr(problem.domain), test, checks)
