@@ -37,6 +37,7 @@ PUBLIC = [
     "CategoricalProduct",
     "Cell",
     "Censored",
+    "Chains",
     "Chart",
     "Circle",
     "Conditional",

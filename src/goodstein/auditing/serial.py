@@ -95,7 +95,7 @@ class Dependence:
         length = self.n / max(1.0, count)
         starts = []
         for start, rows in zip(self.starts, self.sequences, strict=True):
-            parts = max(1, int(rows / length + 1e-9))
+            parts = max(1, round(rows / length))
             starts += [start + rows * k // parts for k in range(parts)]
         return np.array(starts)
 

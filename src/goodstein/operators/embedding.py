@@ -117,9 +117,9 @@ class MeanEmbedding(Operator):
         seen = dependence([domain.embedded(drawn)], [CHECKED])
         if seen.certain and seen.time > LONGEST:
             message = (
-                f"Successive draws of {model.name} are correlated (their correlation time is {seen.time:.2g}), "
-                "as those of a Markov chain are, and MeanEmbedding needs independent ones. Thin the chain, "
-                "or shuffle draws of a long one; or use an operator that needs the score only."
+                f"Successive draws of {model.name} are correlated, with a correlation time of "
+                f"{seen.time:.2g}, as those of a Markov chain are, and MeanEmbedding needs independent ones. "
+                "Thin the chain, or shuffle draws of a long one; or use an operator that needs the score only."
             )
             return [Check("draws", "fail", message)]
         return [Check("draws", "pass", f"Needs independent draws of {model.name}, and no score.")]
