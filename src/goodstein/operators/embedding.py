@@ -119,7 +119,7 @@ class MeanEmbedding(Operator):
             message = (
                 f"Successive draws of {model.name} are correlated, with a correlation time of "
                 f"{seen.time:.2g}, as those of a Markov chain are, and MeanEmbedding needs independent ones. "
-                "Thin the chain, or shuffle draws of a long one; or use an operator that needs the score only."
+                "Thin the chain, or shuffle draws of a long one; or use an operator that needs the score."
             )
             return [Check("draws", "fail", message)]
         return [Check("draws", "pass", f"Needs independent draws of {model.name}, and no score.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
-from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
+from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, refusal, require_valid, short
 from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
@@ -109,9 +110,12 @@ def aggregated_test(
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     collection = Collection(tuple(groups))
     others = [part.operator for part, _ in groups]
-    seen = collection.dependence
-    report = report.extended(observed_checks(groups[0][0], chosen, others=others, dependence=seen))
-    notes += caveats(report, chosen.simulates)
+    checks = observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+    seen = replace(report, checks=tuple(checks))
+    if audit:
+        require_valid([seen])
+    report = report.extended(seen.checks)
+    notes += [*overruled(seen), *caveats(report, chosen.simulates)]
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
