@@ -45,10 +45,11 @@ def run_test(
     if audit:
         # Before the score is evaluated, which need not be possible where a test is refused.
         require_valid([report])
-    report = report.extended(observed_checks(problem, chosen))
+    checks, early = recorded(lambda: observed_checks(problem, chosen))
+    report = report.extended(checks)
     if audit:
         require_valid([report])
-    notes = [*overruled(report), *caveats(report, chosen.simulates)]
+    notes = [*overruled(report), *caveats(report, chosen.simulates), *early]
     calibration, told = recorded(
         lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1]))
     )

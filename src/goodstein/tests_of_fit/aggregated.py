@@ -110,12 +110,14 @@ def aggregated_test(
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     collection = Collection(tuple(groups))
     others = [part.operator for part, _ in groups]
-    checks = observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+    checks, early = recorded(
+        lambda: observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+    )
     seen = replace(report, checks=tuple(checks))
     if audit:
         require_valid([seen])
     report = report.extended(seen.checks)
-    notes += [*overruled(seen), *caveats(report, chosen.simulates)]
+    notes += [*overruled(seen), *caveats(report, chosen.simulates), *early]
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
