@@ -105,6 +105,7 @@ PUBLIC = [
     "diagnose_auxiliary",
     "estimate",
     "families",
+    "from_lonlat",
     "fssd_test",
     "graph_ksd_test",
     "graphs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from numbers import Real
 from typing import Any
 
@@ -14,11 +14,19 @@ from goodstein.types import RNG, Array, ArrayLike
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb")
 
 
-def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model", least: int = 2) -> Array:
+def as_data(
+    data: ArrayLike,
+    dim: int | None = None,
+    *,
+    where: str = "the model",
+    least: int = 2,
+    other_columns: Callable[[int], str | None] | None = None,
+) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
     They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
     that `where` expects; None takes what is there. A test needs two rows at the `least`.
+    What to do with so many other columns, where that can be guessed, `other_columns` says.
     """
     array = as_array(data)
     if array.dtype.kind not in "iuf":
@@ -31,11 +39,13 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
         expected = "(n, d)" if dim is None else f"(n, {dim})"
         hint = f" One-dimensional data do not fit {where}, which has {dim} dimensions." if x.ndim == 1 else ""
         rule = "one row per observation, one column per coordinate"
-        raise _refused(f"has shape {array.shape}, expected {expected}: {rule}.{hint}")
+        guess = None if other_columns is None or x.ndim != 1 else other_columns(1)
+        raise _refused(f"has shape {array.shape}, expected {expected}: {rule}.{hint}", guess)
     if dim is not None and x.shape[1] != dim:
+        guess = None if other_columns is None else other_columns(x.shape[1])
         raise _refused(
             f"has {_count(x.shape[1], 'column')}, but {where} has {_count(dim, 'dimension')}.",
-            "Pass the columns that the model describes, or a model of these columns.",
+            guess or "Pass the columns that the model describes, or a model of these columns.",
         )
     if x.shape[1] == 0:
         raise _refused("has no columns.")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import InputError
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 
 
 class Data(ABC):
@@ -24,6 +24,9 @@ class Data(ABC):
 
     costly: ClassVar[bool] = False
     """Whether the Stein matrix of such data is held as a whole, so that there must not be too many."""
+
+    told: bool = False
+    """Whether it was said which observations are durations that ended in the event; see :attr:`ended`."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -50,6 +53,15 @@ class Data(ABC):
     def validate(self, model: Any, domain: Any) -> None:
         """Raise where these data cannot come from a model on a domain; here nothing is known of that."""
         return
+
+    @property
+    def ended(self) -> BoolArray | None:
+        """Which observations are durations that ended in the event, (n,); None where none are durations."""
+        return None
+
+    def rounding(self, domain: Any) -> float:
+        """How far observations are off the domain, which rounding may have done."""
+        return 0.0
 
     def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Self:
         """These data with what has to be drawn once, before the test."""

@@ -34,6 +34,9 @@ class Points(Data):
     def validate(self, model: Any, domain: Domain) -> None:
         domain.validate(self._values)
 
+    def rounding(self, domain: Domain) -> float:
+        return domain.rounding(self._values)
+
 
 def draw(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Array:
     """Points from the model, (n, d), all of them in the domain."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.data.base import Data
 from goodstein.errors import InputError, describe_rows
 from goodstein.types import Array, BoolArray
 
@@ -42,6 +43,7 @@ class SeenRows:
 
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
         self.values = as_rows(data)
+        self.ended = data.ended if isinstance(data, Data) else None
         self._whole = None if whole is None else _digest(as_rows(whole))
         self._discrete = discrete
 

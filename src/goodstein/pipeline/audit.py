@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.fitted import check_fitted
+from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
-from goodstein.auditing.report import AuditReport, Check
+from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points
 from goodstein.domains import Box, Simplex
@@ -34,6 +35,10 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     return report_of(problem, [advised(check, domain, operator) for check in checks])
 
 
+EXACT = 1e-12
+"""How far double precision may leave data off a simplex or a sphere."""
+
+
 def observed_checks(
     problem: Problem, null: Null | None, refit: str | None = None, *, others: Sequence[Operator] = ()
 ) -> list[Check]:
@@ -45,6 +50,7 @@ def observed_checks(
     """
     corrected = null is not None and null.refits
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
+    found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
         found += check_groups(problem, null)
@@ -64,6 +70,15 @@ def check_groups(problem: Problem, null: Null) -> list[Check]:
         except (InputError, SamplingError):
             drawn = None
     return check_modes(model, problem.domain, problem.observations, drawn)
+
+
+def check_rounding(problem: Problem) -> list[Check]:
+    """Whether the data lie on a domain that is thinner than R^d only up to rounding."""
+    off = problem.data.rounding(problem.domain)
+    if off <= EXACT:
+        return []
+    message = f"Rows of the data are off {problem.domain!r} by up to {off:.2g}, as after rounding."
+    return [Question("rounding").warned(f"{message} They were taken as they are.")]
 
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:
