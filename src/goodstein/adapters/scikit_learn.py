@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from goodstein.adapters.methods import from_methods
+from goodstein.errors import InputError
 from goodstein.families.mixture import GaussianMixture
 from goodstein.foreign import bases, describe, unusable
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
+from goodstein.models.provenance import Refitting
 from goodstein.types import Array
 
 
@@ -38,6 +41,42 @@ def _mixture(estimator: Any) -> Model:
     # to the eight digits that families ask of their parameters.
     symmetric = (covariances + covariances.transpose(0, 2, 1)) / 2
     return from_methods(GaussianMixture(weights / weights.sum(), means, symmetric))
+
+
+@dataclass(frozen=True)
+class EstimatorAgain(Refitting):
+    """The fit of a GaussianMixture to other data; the estimator itself stays as it is."""
+
+    estimator: Any
+
+    def __call__(self, data: Any) -> Model:
+        from sklearn.base import clone
+
+        again = clone(self.estimator)
+        if again.random_state is None:  # so that the same data give the same model
+            again.random_state = 0
+        return from_estimator(again.fit(data))
+
+    def __repr__(self) -> str:
+        return describe(self.estimator)
+
+
+def refitting(estimator: Any) -> EstimatorAgain:
+    """The fit of an estimator to other data; raises where its parameters are not what is fitted."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise InputError(f"`fit` is the class {name}.", remedy=f"Pass an instance: {name}(...).")
+    if "KernelDensity" in bases(estimator):
+        raise InputError(
+            "a kernel density has no parameters, so there is no parametric bootstrap of it. Test it on "
+            "other rows than those that it was made of.",
+            argument="fit",
+        )
+    if "GaussianMixture" not in bases(estimator):
+        reason = f"scikit-learn's {type(estimator).__name__} is not a density with a known score."
+        remedy = "Pass a GaussianMixture, or a function of the data that returns a model."
+        raise InputError(reason, argument="fit", remedy=remedy)
+    return EstimatorAgain(estimator)
 
 
 def _full(covariances: Array, covariance_type: str, means: Array) -> Array:

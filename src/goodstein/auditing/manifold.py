@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -13,7 +12,7 @@ from goodstein.auditing.report import Check, Question
 from goodstein.auxiliary.base import Auxiliary
 from goodstein.domains import Box, Chart, Domain, Face, Sphere
 from goodstein.domains.circle import TURN, Torus
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, given
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, given, quiet
 from goodstein.models.model import Model, in_coordinates
 from goodstein.types import Array
 
@@ -104,8 +103,7 @@ def _flux_problem(
         for share in (10.0 * FIRST, FIRST):
             delta = share * face.reach
             x = face.points + delta[:, None] * face.normals
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NumericalScoreWarning)
+            with quiet(NumericalScoreWarning):
                 slopes.append(delta * np.einsum("ij,ij->i", density.score(x), face.normals))
                 features = coefficients(model, chart, x)
             flux = np.einsum("nki,nij,nj->nk", chart.tangents(x), chart.inverse_metric(x), face.normals)
@@ -181,8 +179,7 @@ def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
         kinds = [("score", model.score)]
         if isinstance(domain, Chart):
             kinds += [("metric", domain.metric_matrix), ("embedding", domain.embedded)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with quiet(NumericalScoreWarning):
             for kind, function in kinds:
                 here, there = function(points), function(moved)
                 gap = float(np.abs(here - there).max())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -49,7 +50,7 @@ class Fit:
     method: str | None
     rows: Recognising
     influence: Callable[..., Array] | None = None
-    refit: Callable[[Any], Any] | None = None
+    refit: Refitting | None = None
 
     def concerns(self, observations: Any) -> bool:
         """Whether the observations are rows of the fit, or so many of them that it matters.
@@ -104,8 +105,20 @@ class FittableValue(Fittable, Frozen):
         return made if self._provenance is None else (*made, {"_provenance": self._provenance})
 
 
+class Refitting(ABC):
+    """A function of data that returns the model fitted to them."""
+
+    @abstractmethod
+    def __call__(self, data: Any) -> Any:
+        """The model, in any form that the tests take."""
+
+    def begun(self, data: Any) -> Refitting:
+        """The same function for data like these, with what it can learn from them about where to begin."""
+        return self
+
+
 @dataclass(frozen=True)
-class Refit:
+class Refit(Refitting):
     """The classmethod ``fit`` of a family with the options that it was called with."""
 
     family: type[Any]

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.flags import check_flags
+from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auxiliary.functions import ProductOfParts
+from goodstein.data.points import Points
 from goodstein.domains import Box, Simplex
-from goodstein.errors import SteinIdentityError, given, takes
+from goodstein.errors import InputError, SamplingError, SteinIdentityError, given, takes
+from goodstein.models.model import Model
 from goodstein.nulls.base import Null
-from goodstein.operators import LogRatio, Mirrored, Operator, Standardised
+from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Standardised
 from goodstein.problems.problem import Problem
 
 
@@ -37,17 +40,35 @@ EXACT = 1e-12
 REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
 
 
-def observed_checks(problem: Problem, null: Null | None, refit: str = REFIT) -> list[Check]:
+def observed_checks(
+    problem: Problem, null: Null | None, refit: str = REFIT, *, others: Sequence[Operator] = ()
+) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
-    what to do about a model that was fitted to the same data.
+    what to do about a model that was fitted to the same data; `others` are operators beside the problem's.
     """
-    return [
-        *check_fitted(problem, null, refit),
-        *check_rounding(problem),
-        *check_flags(problem.model, problem.data),
-    ]
+    found = [*check_fitted(problem, null, refit), *check_rounding(problem)]
+    found += check_flags(problem.model, problem.data)
+    # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
+    if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
+        found += check_groups(problem, null)
+    return found
+
+
+def check_groups(problem: Problem, null: Null) -> list[Check]:
+    """Whether there are isolated modes, whose shares a test by scores does not see."""
+    model, data = problem.model, problem.data
+    if not isinstance(model, Model) or not isinstance(data, Points) or model.estimated:
+        return []
+    drawn = None
+    # A group may be missing among the data. Samplers of a user's own may be slow.
+    if model.has_sample and (null.simulates or model.batched):
+        try:
+            drawn = model.sample(DRAWS, np.random.default_rng(0))
+        except (InputError, SamplingError):
+            drawn = None
+    return check_modes(model, problem.domain, problem.observations, drawn)
 
 
 def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import warn
+from goodstein.errors import heard, warn
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.choice import choose_null
@@ -146,8 +146,7 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
 
 def recorded(calibrate: Callable[[], Found]) -> tuple[Found, list[str]]:
     """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with heard() as caught:
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:

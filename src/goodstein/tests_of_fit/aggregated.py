@@ -107,7 +107,9 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    report = report.extended(observed_checks(groups[0][0], chosen))
+    report = report.extended(
+        observed_checks(groups[0][0], chosen, others=[part.operator for part, _ in groups])
+    )
     notes += caveats(report, chosen.simulates)
     collection = Collection(tuple(groups))
     joint, told = recorded(
