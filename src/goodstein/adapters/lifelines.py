@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.data.rows import SeenRows
-from goodstein.errors import InputError
+from goodstein.errors import InputError, heard
 from goodstein.families.durations import Lifetimes
 from goodstein.families.exponential import Exponential
 from goodstein.families.loglogistic import LogLogistic
@@ -123,12 +122,11 @@ class FitterAgain(Refitting):
 def _maximum(fitter: Any, start: Array, data: Censored) -> Array | None:
     """The parameters that maximise the fitter's likelihood, or None where that did not go as usual."""
     try:
-        from autograd import value_and_grad  # lifelines brings it along
+        from autograd import value_and_grad  # type: ignore[import-untyped]  # lifelines brings it along
         from scipy.optimize import minimize
 
         known = (data.durations, None), data.event_observed, np.zeros(len(data)), np.ones(len(data))
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with heard(), np.errstate(all="ignore"):
             found = minimize(
                 value_and_grad(fitter._negative_log_likelihood_right_censoring),
                 start,

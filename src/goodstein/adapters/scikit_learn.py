@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from goodstein.adapters.methods import from_methods
+from goodstein.data.rows import SeenMoments
 from goodstein.errors import InputError
 from goodstein.families.mixture import GaussianMixture
 from goodstein.foreign import bases, describe, unusable
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
-from goodstein.models.provenance import Refitting
+from goodstein.models.provenance import Fit, Refitting
 from goodstein.types import Array
 
 
@@ -40,7 +41,22 @@ def _mixture(estimator: Any) -> Model:
     # After a fit in single precision the weights need not sum to one, nor the matrices be symmetric,
     # to the eight digits that families ask of their parameters.
     symmetric = (covariances + covariances.transpose(0, 2, 1)) / 2
-    return from_methods(GaussianMixture(weights / weights.sum(), means, symmetric))
+    mixture = GaussianMixture(weights / weights.sum(), means, symmetric)
+    # Every step of EM keeps the mean of the data and, but for the constant that is added, their covariance.
+    mean = mixture.weights @ mixture.means
+    around = mixture.covs - estimator.reg_covar * np.eye(len(mean)) + _outer(mixture.means - mean)
+    variances = np.einsum("k,kjj->j", mixture.weights, around)
+    # Of one variance for all columns nothing but its sum is kept.
+    each = estimator.covariance_type != "spherical" or len(mean) == 1
+    epsilon = float(np.finfo(np.asarray(estimator.means_).dtype).eps)
+    seen = SeenMoments(mean, variances if each else None, epsilon)
+    again = EstimatorAgain(estimator)
+    return from_methods(mixture.remember(Fit("maximum likelihood", seen, refit=again)))
+
+
+def _outer(vectors: Array) -> Array:
+    """xxᵀ of each row, (k, d, d)."""
+    return vectors[:, :, None] * vectors[:, None, :]
 
 
 @dataclass(frozen=True)

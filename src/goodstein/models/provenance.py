@@ -52,14 +52,21 @@ class Fit:
     influence: Callable[..., Array] | None = None
     refit: Refitting | None = None
 
-    def concerns(self, observations: Any) -> bool:
-        """Whether the observations are rows of the fit, or so many of them that it matters.
+    def matters(self, known: BoolArray) -> bool:
+        """Whether so many of the observations are rows of the fit, (n,), that it matters.
 
-        With n rows of the fit, m observations and k of them in both, the noise that a fit has taken from
-        the observations is a share k/n of theirs, and concerns k/m of them.
+        With m rows of the fit, n observations and k of them in both, the observations have a share k/m in
+        the noise of the fit, and it concerns k/n of them.
         """
-        known = self.rows.among(observations)
         return bool(known.any() and known.sum() >= ENOUGH * max(len(self.rows), len(known)))
+
+    def exact(self, known: BoolArray) -> bool:
+        """Whether the observations are all rows of the fit and no others, as far as that can be told."""
+        return bool(known.all()) and len(self.rows) in (0, len(known))
+
+    def concerns(self, observations: Any) -> bool:
+        """Whether the observations are rows of the fit, all of them or enough to matter."""
+        return self.matters(self.rows.among(observations))
 
 
 class Fittable:

@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein.adapters.fits import as_refitting
 from goodstein.errors import InputError, warn
-from goodstein.models.provenance import Refitting
+from goodstein.models.provenance import Fit, Refitting
 from goodstein.nulls.base import Simulating
 from goodstein.problems.problem import Collection
 from goodstein.types import Array
@@ -74,7 +74,7 @@ class ParametricBootstrap(Simulating):
         """The user's function, or the one that fitted the model."""
         if self.fit is not None:
             return as_refitting(self.fit)
-        known = model.provenance
+        known: Fit | None = model.provenance
         if known is None or known.refit is None:
             raise InputError(
                 f"ParametricBootstrap() has no `fit`, and {model.name} does not know how it was fitted. Pass "

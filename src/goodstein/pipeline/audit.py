@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.fitted import check_fitted
 from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
@@ -37,19 +38,19 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
 EXACT = 1e-12
 """How far double precision may leave data off a simplex or a sphere."""
 
-REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
-
 
 def observed_checks(
-    problem: Problem, null: Null | None, refit: str = REFIT, *, others: Sequence[Operator] = ()
+    problem: Problem, null: Null | None, refit: str | None = None, *, others: Sequence[Operator] = ()
 ) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
-    what to do about a model that was fitted to the same data; `others` are operators beside the problem's.
+    what to do about a model that was fitted to the same data, None where the usual advice holds; `others` are
+    operators beside the problem's.
     """
-    found = [*check_fitted(problem, null, refit), *check_rounding(problem)]
-    found += check_flags(problem.model, problem.data)
+    corrected = null is not None and null.refits
+    found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
+    found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
         found += check_groups(problem, null)
@@ -69,20 +70,6 @@ def check_groups(problem: Problem, null: Null) -> list[Check]:
         except (InputError, SamplingError):
             drawn = None
     return check_modes(model, problem.domain, problem.observations, drawn)
-
-
-def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]:
-    """Whether the model was fitted to these very data."""
-    fit = problem.model.provenance
-    if fit is None or (null is not None and null.refits) or not fit.concerns(problem.observations):
-        return []
-    return [
-        Question("other data than those of the fit").warned(
-            f"{problem.model.name} was fitted to these very data, so the p-value is conservative: the model "
-            f"fits too well by design. {refit}",
-            loud=True,
-        )
-    ]
 
 
 def check_rounding(problem: Problem) -> list[Check]:
@@ -124,12 +111,14 @@ def advised(check: Check, domain: Any, operator: Operator) -> Check:
     return replace(check, message=f"{check.message} {advice}", accepts=None)
 
 
-def refusal(report: AuditReport) -> SteinIdentityError:
+def refusal(report: AuditReport) -> SteinIdentityError | InputError:
     """Why a test is refused, in words."""
     reasons = " ".join(report.messages("fail"))
+    remedy = "(audit=False runs the test all the same.)" if takes("audit") else None
+    if all(check.of_data for check in report.checks if check.status == "fail"):
+        return InputError(reasons, argument="data", remedy=remedy)
     return SteinIdentityError(
-        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons}",
-        remedy="(audit=False runs the test all the same.)" if takes("audit") else None,
+        f"{report.operator} is not valid for {report.model} on {report.domain}. {reasons}", remedy=remedy
     )
 
 

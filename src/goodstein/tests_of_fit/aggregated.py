@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
-from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
+from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, refusal, require_valid, short
 from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
@@ -107,10 +108,12 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    report = report.extended(
-        observed_checks(groups[0][0], chosen, others=[part.operator for part, _ in groups])
-    )
-    notes += caveats(report, chosen.simulates)
+    others = [part.operator for part, _ in groups]
+    seen = replace(report, checks=tuple(observed_checks(groups[0][0], chosen, others=others)))
+    if audit:
+        require_valid([seen])
+    report = report.extended(seen.checks)
+    notes += [*overruled(seen), *caveats(report, chosen.simulates)]
     collection = Collection(tuple(groups))
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
