@@ -74,6 +74,8 @@ SITUATIONS = {
     "few events": (gs.Censored(np.full(30, 0.01), np.arange(30) < 1), gs.families.Exponential(1.0), {}),
     "no events": (gs.Censored(np.full(30, 0.01), np.zeros(30)), gs.families.Exponential(1.0), {}),
     "weak regularisation": (compositions(0), FLAT, {"operator": gs.Regularised(None, 1e-5)}),
+    "fitted to the same rows": (compositions(0), gs.families.Dirichlet.fit(compositions(0)), {}),
+    "few rows": (compositions(0)[:5], DIRICHLET, {}),
     "angles on a sphere": (
         gs.families.VonMisesFisher([0, 0, 1.0], 1.0).sample(60, rng=1),
         gs.families.VonMisesFisher([0, 0, 1.0], 1.0),

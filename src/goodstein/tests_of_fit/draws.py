@@ -16,8 +16,6 @@ from goodstein.pipeline.audit import observed_checks
 from goodstein.pipeline.compose import compose, in_units
 from goodstein.problems.problem import Problem
 
-REFIT = "Use ksd_test with null=ParametricBootstrap(fit), with the function that fitted it."
-
 
 def compose_sampled(
     data: Any, model: Any, domain: Domain | None, kernel: Kernel | None, *, test: str
@@ -64,7 +62,7 @@ def assumptions(problem: Problem, test: str) -> AuditReport:
     # There is no audit to overrule: what would be refused is a warning.
     seen = [
         replace(check, status="warn", loud=True) if check.status == "fail" else check
-        for check in observed_checks(problem, None, REFIT)
+        for check in observed_checks(problem, None)
     ]
     checks = (Check("independent draws", "skip", message), *seen)
     return AuditReport(problem.model.name, repr(problem.domain), test, checks)
