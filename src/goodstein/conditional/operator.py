@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from goodstein.kernels.base import Wrapped
 from goodstein.numerics.distances import Placed
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features
+from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -174,6 +175,14 @@ class ConditionalFeatures:
     def points(self) -> Any:
         """Those in y: the bandwidth in x is a matter of the kernel in x."""
         return self.inner.points
+
+    def joined(self, others: Sequence[ConditionalFeatures]) -> ConditionalFeatures | None:
+        """These and the others, one after another; None where the operator in y cannot be joined."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None:
+            return None
+        covariates = np.concatenate([self.covariates, *(other.covariates for other in others)])
+        return replace(self, inner=inner, covariates=covariates)
 
     def form(self, kernel: Any) -> ConditionalForm:
         """The Stein matrix under a fitted kernel in y."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.domains import Domain
+from goodstein.errors import InputError
 from goodstein.families.checks import as_points
+from goodstein.families.coordinates import Coordinate
 from goodstein.frozen import Frozen
+from goodstein.models.influence import STEP, Influence, of_maximum
 from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
 
 LONGEST_REPR = 80
+LIKELIHOOD = "maximum likelihood"
+SCORE_MATCHING = "score matching"
 
 
 class Family(Frozen, ABC):
@@ -52,6 +59,70 @@ class Family(Frozen, ABC):
 
     def _points(self, x: ArrayLike) -> Array:
         return as_points(x, self.dim)
+
+    # ------------------------------------------------------------ the family around one of its members
+
+    _free: ClassVar[Mapping[str, Coordinate]] = {}
+    """Parameters that a fit determines, and how they move; none where that is not known."""
+
+    def moved(self, by: Array, fixed: Collection[str] = ()) -> Self:
+        """The member of the family with its parameters moved by t, (p,), in the coordinates of :attr:`_free`.
+
+        Zero is this member itself. Parameters that are `fixed` stay as they are.
+        """
+        values, start = self._values(), 0
+        moved = dict(values)
+        for name, coordinate in self._free.items():
+            if name not in fixed:
+                stop = start + coordinate.size(values[name])
+                moved[name] = coordinate.moved(values[name], by[start:stop], values)
+                start = stop
+        return type(self)(**moved)
+
+    def coordinates(self, fixed: Collection[str] = ()) -> tuple[str, ...]:
+        """Names of the coordinates of :meth:`moved`, (p,)."""
+        sizes = {name: c.size(self._values()[name]) for name, c in self._free.items() if name not in fixed}
+        return tuple(
+            name if size == 1 else f"{name}[{k}]" for name, size in sizes.items() for k in range(size)
+        )
+
+    def influence(
+        self, data: Any, method: str = LIKELIHOOD, fixed: Collection[str] = ()
+    ) -> Influence:
+        """What each observation did to the parameters, if these were fitted to the data.
+
+        Parameters
+        ----------
+        data
+            What the parameters were fitted to, as for ``fit``.
+        method
+            How: by maximum likelihood, or in another way of which the family says so.
+        fixed
+            Names of parameters that were not fitted.
+        """
+        names = self.coordinates(fixed)
+        if not names or method not in self._methods:
+            raise InputError(
+                f"There are no influence values of parameters of {type(self).__name__} fitted by {method}.",
+                remedy="Use null=ParametricBootstrap(fit), with the function that fitted it.",
+            )
+        around = partial(self.moved, fixed=tuple(fixed))
+        values = self._influence_values(data) if not fixed else None
+        if values is None:
+            start = np.full(len(names), STEP)
+            values = of_maximum(lambda by: around(by)._contributions(data, method), start, names)
+        return Influence(around, values, names)
+
+    _methods: ClassVar[tuple[str, ...]] = (LIKELIHOOD,)
+    """How it is fitted."""
+
+    def _influence_values(self, data: Any) -> Array | None:
+        """Influence values in closed form, (n, p), where all free parameters were fitted; None without."""
+        return None
+
+    def _contributions(self, data: Any, method: str) -> Array:
+        """What each observation contributes to the function that the fit maximises, (n,)."""
+        return self.logpdf(data)
 
     def __repr__(self) -> str:
         values = self._values()

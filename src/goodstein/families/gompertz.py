@@ -8,6 +8,7 @@ import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_positive
+from goodstein.families.coordinates import Positive
 from goodstein.families.durations import Lifetimes, increasing_root
 from goodstein.types import Array, BoolArray
 
@@ -55,6 +56,8 @@ class Gompertz(Lifetimes):
 
     rate: float
     growth: float
+
+    _free = {"rate": Positive(), "growth": Positive()}
 
     def __init__(self, rate: float = 1.0, growth: float = 1.0) -> None:
         slope = as_parameter("growth", growth)

@@ -11,6 +11,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families import discrete
 from goodstein.families.checks import as_entries
+from goodstein.families.coordinates import Couplings, Location
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
@@ -55,6 +56,8 @@ class Ising(LatticeFamily):
 
     theta: Array
     mu: Array
+
+    _free = {"theta": Couplings(), "mu": Location()}
 
     def __init__(self, theta: ArrayLike, mu: ArrayLike = 0.0) -> None:
         couplings = discrete.as_couplings("theta", theta)

@@ -11,6 +11,7 @@ from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_positive, as_sample
+from goodstein.families.coordinates import Definite, Location, Positive
 from goodstein.families.gamma import log_gamma_variates
 from goodstein.families.normal import mean_and_covariance
 from goodstein.families.scatter import Scatter, location_and_scatter
@@ -67,6 +68,8 @@ class StudentT(Family):
     loc: Array
     shape: Array
     _scatter: Scatter
+
+    _free = {"df": Positive(), "loc": Location("shape"), "shape": Definite()}
 
     def __init__(self, df: float, loc: ArrayLike = 0.0, shape: ArrayLike = 1.0) -> None:
         center, scatter = location_and_scatter("loc", loc, "shape", shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Self
 
 import numpy as np
@@ -62,6 +63,14 @@ class VonMises(Family):
             raise InputError(f"expected one column of angles, got {angles.shape[1]}.", argument="x")
         east, north = float(np.cos(angles).mean()), float(np.sin(angles).mean())
         return cls(math.atan2(north, east), concentration(math.hypot(east, north), 2))
+
+    def coordinates(self, fixed: Collection[str] = ()) -> tuple[str, ...]:
+        """κ cos μ and κ sin μ, of which the density is a smooth function at κ = 0 too."""
+        return "kappa cos mean", "kappa sin mean"
+
+    def moved(self, by: Array, fixed: Collection[str] = ()) -> Self:
+        east, north = self.kappa * math.cos(self.mean) + by[0], self.kappa * math.sin(self.mean) + by[1]
+        return type(self)(math.atan2(north, east), math.hypot(east, north))
 
     def score(self, x: ArrayLike) -> Array:
         return np.asarray(-self.kappa * np.sin(self._points(x) - self.mean))
