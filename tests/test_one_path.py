@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,7 +9,9 @@ import pytest
 import goodstein as gs
 from cases import Frequencies, Letters, PlainWords, Words
 from goodstein.data import Points
+from goodstein.data.rows import SeenRows
 from goodstein.families import ERGM, Dirichlet, Exponential, Normal, PoissonProcess
+from goodstein.models.provenance import Fit
 
 RNG = np.random.default_rng(20_261_116)
 X = RNG.standard_normal((60, 2))
@@ -59,21 +60,9 @@ def test_every_test_depends_on_its_seed_alone(run):
     assert run(MODEL, rng=5).pvalue == run(MODEL, rng=np.random.default_rng(5)).pvalue
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A model that knows the data that it was fitted to."""
-
-    wrapped: gs.Model
-
-    def __call__(self):
-        model = self.wrapped
-        model.was_fitted_to = lambda observations: observations.shape == X.shape
-        return model
-
-
 @pytest.mark.parametrize("name", ["ksd", "aggregated", "regularised", "relative", "mmd", "m3d"])
 def test_every_test_of_points_says_that_the_model_was_fitted_to_these_data(name):
-    model = Fitted(gs.as_model(MODEL))()
+    model = gs.as_model(MODEL).remember(Fit(None, SeenRows(X)))
     with pytest.warns(gs.CalibrationWarning, match="was fitted to these very data") as told:
         result = ALL_TESTS[name](model, rng=1)
     assert any("was fitted to these very data" in note for note in result.notes)

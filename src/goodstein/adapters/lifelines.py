@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.data.rows import SeenRows
 from goodstein.families.exponential import Exponential
 from goodstein.families.loglogistic import LogLogistic
 from goodstein.families.lognormal import LogNormal
 from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.weibull import Weibull
 from goodstein.foreign import bases, unusable
+from goodstein.models.provenance import Fit
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
 
@@ -54,15 +56,15 @@ def from_fitter(fitter: Any) -> SurvivalModel:
     title = f"{'lifelines.' if official else ''}{name}({', '.join(parameters)})"
     # A subclass of the user's may have changed the formulas.
     law = (_closed_form(fitter, name) if official else None) or Fitted(fitter)
-    return SurvivalModel(
+    model = SurvivalModel(
         hazard=law.hazard,
         cumulative_hazard=law.cumulative_hazard,
         log_hazard_derivative=law.log_hazard_derivative,
         sample=law.sample,
         name=title,
         hazard_at_zero=law.hazard_at_zero,
-        fitted_to=_durations(fitter),
     )
+    return model.remember(Fit("maximum likelihood", SeenRows(_durations(fitter)[:, None])))
 
 
 @dataclass(frozen=True)

@@ -252,6 +252,8 @@ class MinimumStein(Estimator):
     array([0.5, 1. , 2. ])
     """
 
+    method = "minimum Stein discrepancy"  # no annotation: not a field
+
     operator: Operator | None = None
     kernel: Kernel | None = None
     starts: int = 5

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.domains import Domain
-from goodstein.errors import InputError
 from goodstein.families.checks import as_points
 from goodstein.families.coordinates import Coordinate
-from goodstein.frozen import Frozen
 from goodstein.models.influence import STEP, Influence, of_maximum
 from goodstein.models.latent import LatentModel
+from goodstein.models.provenance import FittableValue
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
 
@@ -24,7 +24,7 @@ LIKELIHOOD = "maximum likelihood"
 SCORE_MATCHING = "score matching"
 
 
-class Family(Frozen, ABC):
+class Family(FittableValue, ABC):
     """A distribution with a closed-form score.
 
     A subclass writes :meth:`score`, :meth:`logpdf` and :meth:`_draw`.
@@ -86,9 +86,7 @@ class Family(Frozen, ABC):
             name if size == 1 else f"{name}[{k}]" for name, size in sizes.items() for k in range(size)
         )
 
-    def influence(
-        self, data: Any, method: str = LIKELIHOOD, fixed: Collection[str] = ()
-    ) -> Influence:
+    def influence(self, data: Any, method: str = LIKELIHOOD, fixed: Collection[str] = ()) -> Influence:
         """What each observation did to the parameters, if these were fitted to the data.
 
         Parameters
@@ -101,17 +99,22 @@ class Family(Frozen, ABC):
             Names of parameters that were not fitted.
         """
         names = self.coordinates(fixed)
-        if not names or method not in self._methods:
-            raise InputError(
-                f"There are no influence values of parameters of {type(self).__name__} fitted by {method}.",
-                remedy="Use null=ParametricBootstrap(fit), with the function that fitted it.",
-            )
         around = partial(self.moved, fixed=tuple(fixed))
-        values = self._influence_values(data) if not fixed else None
+        values = None if fixed else self._influence_values(data)
         if values is None:
             start = np.full(len(names), STEP)
             values = of_maximum(lambda by: around(by)._contributions(data, method), start, names)
         return Influence(around, values, names)
+
+    def _fit_influence(self, method: str | None, **options: Any) -> Callable[[Any], Influence] | None:
+        fixed = self._fit_fixed(**options)
+        if method not in self._methods or not self.coordinates(fixed):
+            return None
+        return FittedFamily(type(self)(**self._values()), method, fixed)
+
+    def _fit_fixed(self, **options: Any) -> tuple[str, ...]:
+        """Names of parameters that ``fit`` with these options takes as they are."""
+        return ()
 
     _methods: ClassVar[tuple[str, ...]] = (LIKELIHOOD,)
     """How it is fitted."""
@@ -149,11 +152,24 @@ class Family(Frozen, ABC):
         return f"{type(self).__name__}({', '.join(texts)})"
 
 
+@dataclass(frozen=True)
+class FittedFamily:
+    """The influence of data on the parameters of a family that was fitted to them."""
+
+    family: Family
+    method: str
+    fixed: tuple[str, ...]
+
+    def __call__(self, data: Any) -> Influence:
+        return self.family.influence(data, self.method, self.fixed)
+
+
 def latent_model(family: Any, what: str) -> LatentModel:
     """A family as a model with latent variables, by its ``conditional_score`` and ``posterior_sample``."""
     name = f"{family!r} with {what}"
     known = family.conditional_score, family.posterior_sample
-    return LatentModel(*known, family.domain, sample=family.sample, name=name)
+    latent = LatentModel(*known, family.domain, sample=family.sample, name=name)
+    return latent.remember(family.provenance)
 
 
 def _short(value: Any, digits: int) -> str:

@@ -100,6 +100,9 @@ class Bingham(Family):
         slope = np.einsum("nki,nli->kl", gradients, gradients) / len(points)
         return solved(psi, slope, self.coordinates())
 
+    def _fit_method(self, **options: Any) -> str:
+        return SCORE_MATCHING
+
     def score(self, x: ArrayLike) -> Array:
         return np.asarray(2.0 * self._points(x) @ self.A)
 

@@ -24,7 +24,7 @@ SWEEPS = 200
 """Gibbs updates of every coordinate, from a uniform start, before a draw is taken."""
 ITERATIONS = 100
 TOLERANCE = 1e-9
-PSEUDOLIKELIHOOD = "maximum pseudolikelihood"
+PSEUDOLIKELIHOOD = "maximum pseudo-likelihood"
 SINGULAR = 1e-7
 """Where information is smaller than this, in some direction, an estimate is on its way to infinity."""
 
@@ -35,6 +35,9 @@ class LatticeFamily(Family):
     domain: Lattice
 
     _methods = (LIKELIHOOD, PSEUDOLIKELIHOOD)
+
+    def _fit_method(self, penalty: float = 0.0, **options: Any) -> str:
+        return "penalised maximum likelihood" if penalty else "maximum likelihood"
 
     @abstractmethod
     def _log_weight(self, codes: Codes) -> Array:

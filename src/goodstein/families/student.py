@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -99,6 +99,9 @@ class StudentT(Family):
         # The bounded search never tries the ends themselves.
         log_df = min((low, float(best.x), high), key=profile)
         return cls(math.exp(log_df), *_em(x, math.exp(log_df)))
+
+    def _fit_fixed(self, df: float | None = None, **options: Any) -> tuple[str, ...]:
+        return () if df is None else ("df",)
 
     def score(self, x: ArrayLike) -> Array:
         difference = self._points(x) - self.loc

@@ -10,6 +10,7 @@ from goodstein.errors import InputError, ScoreError
 from goodstein.foreign import describe
 from goodstein.graphs.data import Graph
 from goodstein.models.base import AnyModel
+from goodstein.models.provenance import Fit, provenance_of
 from goodstein.types import Array
 
 SWEEPS = 30
@@ -28,6 +29,10 @@ class GraphModel(AnyModel):
     @property
     def has_sample(self) -> bool:
         return True
+
+    @property
+    def provenance(self) -> Fit | None:
+        return provenance_of(self.raw)
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> None:
         return None

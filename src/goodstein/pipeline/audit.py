@@ -44,7 +44,8 @@ def observed_checks(problem: Problem, null: Null | None, refit: str = REFIT) -> 
 
 def check_fitted(problem: Problem, null: Null | None, refit: str) -> list[Check]:
     """Whether the model was fitted to these very data."""
-    if (null is not None and null.refits) or not problem.model.was_fitted_to(problem.observations):
+    fit = problem.model.provenance
+    if fit is None or (null is not None and null.refits) or not fit.concerns(problem.observations):
         return []
     return [
         Question("other data than those of the fit").warned(

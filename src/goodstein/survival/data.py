@@ -100,8 +100,8 @@ class Censored(Frozen, Data):
         return Censored(self.durations[rows], self.event_observed[rows])
 
     def as_rows(self) -> Array:
-        """Durations and whether they were events, (n, 2)."""
-        return np.column_stack([self.durations, self.event_observed])
+        """Durations, (n, 1), which tell observations apart with and without their events."""
+        return self.durations[:, None]
 
     def validate(self, model: Any, domain: Any) -> None:
         """Warn where no event was seen, from which little can be learnt."""
