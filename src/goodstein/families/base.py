@@ -104,7 +104,7 @@ class Family(FittableValue, ABC):
         if values is None:
             start = np.full(len(names), STEP)
             values = of_maximum(lambda by: around(by)._contributions(data, method), start, names)
-        return Influence(around, values, names)
+        return Influence(around, values, names, method == LIKELIHOOD)
 
     def _fit_influence(self, method: str | None, **options: Any) -> Callable[[Any], Influence] | None:
         fixed = self._fit_fixed(**options)

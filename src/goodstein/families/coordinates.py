@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Definite(Coordinate):
 
     def size(self, value: Any) -> int:
         d = value.shape[-1]
-        return int(np.prod(value.shape[:-2])) * d * (d + 1) // 2
+        return int(np.prod(value.shape[:-2])) * int(d * (d + 1) // 2)
 
     def moved(self, value: Any, by: Array, others: Mapping[str, Any]) -> Any:
         d = value.shape[-1]
@@ -103,6 +104,11 @@ class Couplings(Coordinate):
         change = np.zeros_like(value)
         change[np.tril_indices(len(value), -1)] = by
         return value + change + change.T
+
+
+def free(**coordinates: Coordinate) -> Mapping[str, Coordinate]:
+    """Parameters by name, and how they move."""
+    return MappingProxyType(coordinates)
 
 
 def lower_of(matrices: Array) -> Array:

@@ -35,13 +35,8 @@ class Lifetimes(Family):
     """Whether the density is positive and finite at time zero, so that events there can be fitted."""
 
     def _contributions(self, data: Any, method: str) -> Array:
-        """log λ at events less Λ; a duration that is censored at once tells nothing."""
         censored = as_censored(data, type(self).__name__)
-        t, event = censored.durations, censored.event_observed
-        out = -self.cumulative_hazard(t)
-        with np.errstate(divide="ignore"):
-            out[event] += np.log(self.hazard(t[event]))
-        return out
+        return censored.log_likelihood(self.hazard, self.cumulative_hazard)
 
     @classmethod
     def fit(cls, data: Any) -> Self:

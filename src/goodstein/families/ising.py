@@ -11,7 +11,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families import discrete
 from goodstein.families.checks import as_entries
-from goodstein.families.coordinates import Couplings, Location
+from goodstein.families.coordinates import Couplings, Location, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
@@ -57,7 +57,7 @@ class Ising(LatticeFamily):
     theta: Array
     mu: Array
 
-    _free = {"theta": Couplings(), "mu": Location()}
+    _free = free(theta=Couplings(), mu=Location())
 
     def __init__(self, theta: ArrayLike, mu: ArrayLike = 0.0) -> None:
         couplings = discrete.as_couplings("theta", theta)

@@ -9,7 +9,7 @@ import numpy as np
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, as_vectors, require_positive, require_spread
-from goodstein.families.coordinates import Location, Positive
+from goodstein.families.coordinates import Location, Positive, free
 from goodstein.types import Array, ArrayLike
 
 
@@ -51,7 +51,7 @@ class Laplace(Family):
     loc: Array
     scale: Array
 
-    _free = {"loc": Location("scale"), "scale": Positive()}
+    _free = free(loc=Location("scale"), scale=Positive())
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> None:
         center, spread = as_vectors(loc=loc, scale=scale)

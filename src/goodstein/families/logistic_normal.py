@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.domains import Simplex
 from goodstein.families.base import Family
 from goodstein.families.checks import as_compositions
-from goodstein.families.coordinates import Definite, Location
+from goodstein.families.coordinates import Definite, Location, free
 from goodstein.families.normal import Normal, mean_and_covariance
 from goodstein.types import Array, ArrayLike
 
@@ -63,7 +63,7 @@ class LogisticNormal(Family):
     domain: Simplex
     _normal: Normal
 
-    _free = {"mean": Location("cov"), "cov": Definite()}
+    _free = free(mean=Location("cov"), cov=Definite())
 
     def __init__(self, mean: ArrayLike, cov: ArrayLike = 1.0) -> None:
         normal = Normal(mean, cov)

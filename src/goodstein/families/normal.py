@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, require_spread
-from goodstein.families.coordinates import Definite, Location, lower_of
+from goodstein.families.coordinates import Definite, Location, free, lower_of
 from goodstein.families.scatter import Scatter, location_and_scatter
 from goodstein.types import Array, ArrayLike
 
@@ -52,7 +52,7 @@ class Normal(Family):
     cov: Array
     _scatter: Scatter
 
-    _free = {"mean": Location("cov"), "cov": Definite()}
+    _free = free(mean=Location("cov"), cov=Definite())
 
     def __init__(self, mean: ArrayLike = 0.0, cov: ArrayLike = 1.0) -> None:
         center, scatter = location_and_scatter("mean", mean, "cov", cov)

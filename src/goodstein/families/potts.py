@@ -11,7 +11,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families import discrete
 from goodstein.families.checks import as_parameter
-from goodstein.families.coordinates import Contrasts, Couplings
+from goodstein.families.coordinates import Contrasts, Couplings, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
@@ -51,7 +51,7 @@ class Potts(LatticeFamily):
     couplings: Array
     field: Array
 
-    _free = {"field": Contrasts(), "couplings": Couplings()}
+    _free = free(field=Contrasts(), couplings=Couplings())
 
     def __init__(self, levels: ArrayLike, couplings: ArrayLike, field: ArrayLike = 0.0) -> None:
         matrix = discrete.as_couplings("couplings", couplings)

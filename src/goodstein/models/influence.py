@@ -21,8 +21,9 @@ from goodstein.types import Array
 STEP = 1e-3
 """Steps of numerical derivatives, in units in which an observation tells a parameter to within one."""
 
-SINGULAR = 1e-10
-"""Ratio of the eigenvalues of the information, scaled to a unit diagonal, below which it is singular."""
+SINGULAR, NEARLY = 1e-12, 1e-7
+"""Ratios of the singular values of the information, scaled to a unit diagonal, below which it counts as
+singular: where it is known to rounding, and where it was obtained by differences."""
 
 ROUNDS = 6
 """How often the steps are adapted to what was found with them."""
@@ -41,14 +42,14 @@ class Influence:
         IF, (n, p), in these coordinates and in the order of the observations.
     names
         Names of the coordinates, (p,).
+    likelihood
+        Whether the parameters maximise the likelihood.
     """
 
     model: Callable[[Array], Any]
     values: Array
     names: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.values)
+    likelihood: bool = False
 
     @property
     def errors(self) -> Array:
@@ -56,7 +57,7 @@ class Influence:
         return np.asarray(np.sqrt((self.values**2).mean(axis=0) / len(self.values)))
 
 
-def solved(psi: Array, slope: Array, names: Sequence[str]) -> Array:
+def solved(psi: Array, slope: Array, names: Sequence[str], singular: float = SINGULAR) -> Array:
     """−slope⁻¹ψ_i, (n, p), from ψ, (n, p), and the mean of its derivatives ∂ψ_a/∂θ_b, (p, p)."""
     # In units in which every diagonal entry is one, so that units of parameters do not matter.
     size = np.sqrt(np.abs(np.diag(slope)))
@@ -65,7 +66,7 @@ def solved(psi: Array, slope: Array, names: Sequence[str]) -> Array:
         raise _undetermined([names[flat[0]]])
     scaled = slope / np.outer(size, size)
     left, values, right = np.linalg.svd(scaled)
-    if not values[-1] > SINGULAR * values[0]:
+    if not values[-1] > singular * values[0]:
         share = np.abs(right[-1])
         raise _undetermined([name for name, part in zip(names, share, strict=True) if part > 0.1])
     inverse = (right.T / values) @ left.T / np.outer(size, size)
@@ -100,7 +101,7 @@ def of_maximum(objective: Callable[[Array], Array], start: Array, names: Sequenc
             # f(a+b) + f(−a−b) holds both squares and twice the product.
             both = float(objective(moves[a] + moves[b]).mean() + objective(-moves[a] - moves[b]).mean())
             slope[a, b] = slope[b, a] = (both - means[a] - means[b] + 2 * middle) / (2 * steps[a] * steps[b])
-    return solved(psi, slope, names)
+    return solved(psi, slope, names, NEARLY)
 
 
 def of_equations(equations: Callable[[Array], Array], start: Array, names: Sequence[str]) -> Array:
@@ -110,7 +111,7 @@ def of_equations(equations: Callable[[Array], Array], start: Array, names: Seque
     for move in np.diag(start):
         ahead, behind = (equations(by).mean(axis=0) for by in (move, -move))
         columns.append((ahead - behind) / (2 * move.max()))
-    return solved(psi, np.column_stack(columns), names)
+    return solved(psi, np.column_stack(columns), names, NEARLY)
 
 
 def _steps(objective: Callable[[Array], Array], start: Array) -> Array:

@@ -97,9 +97,8 @@ class Fittable:
         """How ``fit`` has fitted this with these options."""
         return "maximum likelihood"
 
-
     def _fit_influence(self, method: str | None, **options: Any) -> Callable[[Any], Influence] | None:
-        """What tells the influence of the rows on the parameters, fitted by this method and with these options."""
+        """What tells the influence of the rows on the parameters that ``fit`` has found with these options."""
         return None
 
 

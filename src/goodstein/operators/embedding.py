@@ -193,7 +193,9 @@ class EmbeddingFeatures:
         """These and the others, one after another, seen at the landmarks of these."""
         parts = [self, *others]
         weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
-        return replace(joined_arrays(self, others, ("observations", "others")), weights=np.concatenate(weights))
+        return replace(
+            joined_arrays(self, others, ("observations", "others")), weights=np.concatenate(weights)
+        )
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
@@ -206,10 +208,10 @@ class EmbeddingFeatures:
         n, m = self.others.shape[:2]
         for rows in cut(0, n, max(1, CHUNK // m)):
             placed = pairwise.placed(self.others[rows].reshape(-1, self.others.shape[2]))
-            values = pairwise(placed, marks).reshape(-1, m, len(self.landmarks))
+            each = pairwise(placed, marks).reshape(-1, m, len(self.landmarks))
             if self.weights is not None:
-                values *= self.weights[rows, :, None]
-            tau[rows] -= values.mean(axis=1) @ root
+                each *= self.weights[rows, :, None]
+            tau[rows] -= each.mean(axis=1) @ root
         if not np.abs(tau).max() > RESOLVED * np.sqrt(values[-1]):
             raise InputError(
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
