@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.data.rows import SeenRows
+from goodstein.families.base import LIKELIHOOD, Family
 from goodstein.families.exponential import Exponential
 from goodstein.families.loglogistic import LogLogistic
 from goodstein.families.lognormal import LogNormal
@@ -64,7 +65,10 @@ def from_fitter(fitter: Any) -> SurvivalModel:
         name=title,
         hazard_at_zero=law.hazard_at_zero,
     )
-    return model.remember(Fit("maximum likelihood", SeenRows(_durations(fitter)[:, None])))
+    # Weights count for its likelihood, and an object of lifelines itself has no members around it.
+    plain = isinstance(law, Family) and (np.asarray(fitter.weights) == 1).all()
+    influence = law._fit_influence(LIKELIHOOD) if plain else None
+    return model.remember(Fit(LIKELIHOOD, SeenRows(_durations(fitter)[:, None]), influence))
 
 
 @dataclass(frozen=True)

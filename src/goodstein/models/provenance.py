@@ -98,7 +98,7 @@ class Fittable:
         return "maximum likelihood"
 
     def _fit_influence(self, method: str | None, **options: Any) -> Callable[[Any], Influence] | None:
-        """What tells the influence of the rows on the parameters that ``fit`` has found with these options."""
+        """What tells the influence of the rows on the parameters that ``fit`` found with these options."""
         return None
 
 

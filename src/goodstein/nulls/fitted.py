@@ -101,19 +101,19 @@ class FittedWildBootstrap(WildBootstrap):
         super().__post_init__()
         if (self.model is None) != (self.parameters is None):
             raise InputError(
-                "FittedWildBootstrap takes `model`, a function of the parameters, and `parameters`, the fitted "
-                "ones, together. Pass both, or neither for a model that knows how it was fitted."
+                "FittedWildBootstrap takes `model`, a function of the parameters, together with `parameters`, "
+                "the fitted ones. Pass both, or neither for a model that knows how it was fitted."
             )
         if self.model is not None and not callable(self.model):
             raise InputError(
-                "`model` of FittedWildBootstrap must be a function of the parameters that returns a model, got "
-                f"{self.model!r}."
+                "`model` of FittedWildBootstrap must be a function of the parameters that returns a model, "
+                f"got {self.model!r}."
             )
         if isinstance(self.influence, str) and self.influence != LIKELIHOOD:
             raise InputError(
                 f'`influence` must be "{LIKELIHOOD}", a function of (data, theta) that returns ψ, (n, p), or '
-                f"influence values, (n, p); got {self.influence!r}. What goodstein.estimate has fitted by score "
-                "matching knows how: pass its model, and FittedWildBootstrap()."
+                f"influence values, (n, p); got {self.influence!r}. What goodstein.estimate has fitted, by "
+                "score matching for example, knows how: pass its model, and FittedWildBootstrap()."
             )
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
@@ -146,8 +146,8 @@ class FittedWildBootstrap(WildBootstrap):
             raise InputError(
                 f"FittedWildBootstrap: the parameters of {problem.model.name} are not those that fit these "
                 f"data: {found.names[worst]} is {away[worst]:.2g} standard errors away from them.",
-                remedy="It is for models that were fitted to all of these observations and no others; for one "
-                "that was fixed beforehand use null=WildBootstrap().",
+                remedy="It is for models that were fitted to all of these observations and no others; for "
+                "one that was fixed beforehand use null=WildBootstrap().",
             )
         return replace(found, values=values)
 
@@ -157,8 +157,8 @@ class FittedWildBootstrap(WildBootstrap):
         if fit is None:
             raise InputError(
                 f"FittedWildBootstrap: {name} does not say how it was fitted.",
-                remedy="Pass FittedWildBootstrap(model=function of theta, parameters=the fitted theta), or use "
-                "null=ParametricBootstrap(fit).",
+                remedy="Pass FittedWildBootstrap(model=function of theta, parameters=the fitted theta), or "
+                "use null=ParametricBootstrap(fit).",
             )
         if fit.influence is None:
             how = "in an unknown way" if fit.method is None else f"by {fit.method}"
@@ -172,7 +172,8 @@ class FittedWildBootstrap(WildBootstrap):
                 "correction is for tests of all rows of the fit.",
                 remedy="Pass these, or test rows that took no part in the fit with null=WildBootstrap().",
             )
-        return fit.influence(problem.observations)
+        known: Influence = fit.influence(problem.observations)
+        return known
 
     def _own(self, problem: Problem, model: Callable[[Array], Any]) -> Influence:
         """From what the user says of the fit."""
@@ -193,7 +194,8 @@ class FittedWildBootstrap(WildBootstrap):
             data = problem.observations
 
             def likelihood(by: Array) -> Array:
-                return problem.with_model(at(by)).model.log_likelihood(data)
+                values: Array = problem.with_model(at(by)).model.log_likelihood(data)
+                return values
 
             return Influence(at, of_maximum(likelihood, start, names), names, likelihood=True)
 

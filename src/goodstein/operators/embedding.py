@@ -177,7 +177,7 @@ def _require_sampler(model: Any) -> None:
 
 @dataclass(frozen=True)
 class EmbeddingFeatures:
-    """Observations, (n, k), draws for each, (n, m, k), landmarks, (L, k), and weights of the draws, (n, m)."""
+    """Observations, (n, k), draws for each, (n, m, k), landmarks, (L, k), and weights of draws, (n, m)."""
 
     observations: Array
     others: Array
