@@ -15,6 +15,7 @@ import goodstein as gs
 from definitions import CASES, at_pairs
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.kernels import IMQ, Gaussian, Matern52, RadialKernel, RationalQuadratic, Whitened
+from goodstein.kernels.frames import Frame
 from goodstein.operators.finite_set import FiniteSet, witnesses
 from goodstein.pipeline.compose import compose
 from goodstein.stein.features import AnchoredFeatures
@@ -468,7 +469,7 @@ def test_features_with_a_fixed_point_keep_it():
     whole, part = (f.form(kernel).matrix() for f in (features, taken))
     np.testing.assert_allclose(part, whole[np.ix_(some, some)], rtol=1e-12)
     with pytest.raises(gs.ScoreError, match="Features with a fixed point cannot be whitened"):
-        features.mapped(np.eye(1))
+        features.seen_in(Frame(np.ones(1)))
 
 
 def test_chart_wants_a_list_of_periodic_coordinates():

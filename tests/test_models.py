@@ -472,7 +472,7 @@ def test_undeclared_support_is_reported_where_it_matters():
 
     x = np.array([[1e-7], [0.5], [1.0], [2.0]])
     with pytest.raises(
-        ScoreError, match=r"at 1 of 4 rows \(row 0\): it is not finite there or nearby. Pass `domain`"
+        ScoreError, match=r"1 of 4 rows \(row 0\): it is not finite there or nearby. Pass Model\(..., domain"
     ):
         Model(logpdf=expon.logpdf).score(x)
     assert_allclose(Model(logpdf=expon.logpdf, domain=Orthant(1)).score(x), -np.ones((4, 1)), rtol=1e-9)

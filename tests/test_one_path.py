@@ -287,6 +287,28 @@ def test_a_kind_of_data_of_ones_own_needs_a_length_and_rows():
     assert plain.pvalue <= 0.01 and "80 observations" in str(plain)
 
 
+def test_a_kind_of_ones_own_is_reported_under_its_name():
+    for data in (Words("ab" * 20), PlainWords("ab" * 20)):
+        result = gs.ksd_test(data, Letters(0.5), operator=Frequencies(), rng=1)
+        assert result.audit.domain == type(data).__name__
+    own = Frequencies()
+    object.__setattr__(own, "takes", Words)
+    with pytest.raises(gs.InputError, match="says nothing without them"):
+        gs.audit(Letters(0.5), operator=own)
+
+
+def test_a_search_of_scipy_leaves_no_note():
+    """SciPy's own silence about its line search does not hold where several threads fit."""
+    from scipy.optimize._linesearch import LineSearchWarning
+
+    def fit(x):
+        warnings.warn("The line search algorithm did not converge", LineSearchWarning, stacklevel=1)
+        return MODEL
+
+    result = gs.ksd_test(X, MODEL, null=gs.ParametricBootstrap(fit, 19), rng=1)
+    assert not any("line search" in note for note in result.notes)
+
+
 def test_a_kind_without_an_operator_asks_for_one():
     with pytest.raises(gs.InputError, match=r"no operator of the library for Words\. Pass `operator`"):
         gs.ksd_test(Words("ab" * 5), Letters(0.5), rng=1)

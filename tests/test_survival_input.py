@@ -468,3 +468,12 @@ def test_models_with_scales_of_their_own_cannot_be_compared_on_them():
     with pytest.raises(gs.InputError, match=r"by its own distribution.*Martingale\(transform=None\)"):
         gs.relative_ksd_test(data, *models, rng=1)
     assert gs.relative_ksd_test(data, *models, operator=gs.Martingale(None), rng=1).n == 40
+
+
+def test_the_callers_arrays_stay_their_own():
+    durations, events = np.array([1.0, 2.0, 3.0]), np.array([True, False, True])
+    data = gs.Censored(durations, events)
+    durations[0], events[0] = 9.0, False  # neither read-only now, nor shared
+    assert data.durations[0] == 1.0 and data.event_observed[0]
+    with pytest.raises(ValueError, match="read-only"):
+        data.durations[0] = 5.0

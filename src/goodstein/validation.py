@@ -14,11 +14,11 @@ from goodstein.types import RNG, Array, ArrayLike
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb")
 
 
-def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model") -> Array:
+def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model", least: int = 2) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
     They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
-    that `where` expects; None takes what is there.
+    that `where` expects; None takes what is there. A test needs two rows at the `least`.
     """
     array = as_array(data)
     if array.dtype.kind not in "iuf":
@@ -39,7 +39,7 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
         )
     if x.shape[1] == 0:
         raise _refused("has no columns.")
-    if len(x) < 2:
+    if len(x) < least:
         raise _refused(f"has {_count(len(x), 'row')}; a test needs at least 2.")
     remedy = "Remove or complete them before the test; goodstein never drops or imputes values."
     refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)

@@ -120,7 +120,7 @@ def learn(
     if len(x) > max_rows:
         used = x[np.sort(generator.permutation(len(x))[:max_rows])]
     features = Standardised(Unit() if edge is None else edge).features(problem.model, place, used)
-    fixed = problem.kernel.fitted(features.points)
+    fixed = problem.kernel.fitted_to(features)
     if not fixed.radial:
         raise InputError(f"`kernel` must be a plain radial kernel such as IMQ(), got {fixed!r}.")
     bumps = _bumps(tangent(place, used), n_features, generator)

@@ -17,6 +17,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, Median
 from goodstein.kernels.base import Wrapped
+from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
@@ -164,7 +165,7 @@ class Constant(Kernel):
 
 
 @dataclass(frozen=True)
-class ConditionalFeatures:
+class ConditionalFeatures(Located):
     """Features in y, and the covariates with their kernel."""
 
     inner: Features
@@ -183,6 +184,10 @@ class ConditionalFeatures:
             return None
         covariates = np.concatenate([self.covariates, *(other.covariates for other in others)])
         return replace(self, inner=inner, covariates=covariates)
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.inner.frame if isinstance(self.inner, Located) else None
 
     def form(self, kernel: Any) -> ConditionalForm:
         """The Stein matrix under a fitted kernel in y."""

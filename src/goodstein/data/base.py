@@ -42,6 +42,11 @@ class Data(ABC):
         """The data in words, where "n observations on the domain" does not say it all."""
         return None
 
+    @property
+    def kind(self) -> str:
+        """What such data are, in words, where no domain says where they live."""
+        return type(self).__name__
+
     def validate(self, model: Any, domain: Any) -> None:
         """Raise where these data cannot come from a model on a domain; here nothing is known of that."""
         return
@@ -88,5 +93,9 @@ class OwnData(Data):
     def observations(self) -> Any:
         return self._own
 
+    @property
+    def kind(self) -> str:
+        return type(self._own).__name__
+
     def describe(self) -> str:
-        return f"{len(self)} observations, {type(self._own).__name__}"
+        return f"{len(self)} observations, {self.kind}"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodstein import errors
-from goodstein.errors import DomainError, SamplingError
+from goodstein.errors import DomainError, SamplingError, other_domain
 from goodstein.frozen import Frozen, as_dimension
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
@@ -98,6 +98,11 @@ class Domain(ABC):
         return True
 
     @property
+    def mixed_units(self) -> bool:
+        """Whether its coordinates may be measured in different units, as those of R^d and of boxes may."""
+        return False
+
+    @property
     def discrete(self) -> bool:
         """Whether it consists of single points, on which a model is a probability mass function."""
         return False
@@ -153,12 +158,12 @@ class Domain(ABC):
     def validate(self, x: Array) -> None:
         """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` lie outside."""
         self._validate_columns(x)
-        refuse_rows(~self.contains(x), f"lie outside {self!r}.", "Remove them or pass the right `domain`.")
+        refuse_rows(~self.contains(x), f"lie outside {self!r}.", f"Remove them{other_domain()}.")
 
     def _validate_columns(self, x: Array) -> None:
         if x.ndim != 2 or x.shape[1] != self.dim:
             reason = f"{self!r} needs an array of shape (n, {self.dim}), got {x.shape}."
-            remedy = "Pass the right columns or the right `domain`."
+            remedy = f"Pass the right columns{other_domain()}."
             raise DomainError(reason, argument="data", remedy=remedy)
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:

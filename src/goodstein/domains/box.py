@@ -71,6 +71,8 @@ class Box(Frozen, Domain):
     def dim(self) -> int:
         return self.lower.size
 
+    mixed_units = True
+
     @property
     def bounded(self) -> bool:
         return bool(np.isfinite([self.lower, self.upper]).all())

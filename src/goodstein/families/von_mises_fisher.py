@@ -74,7 +74,10 @@ class VonMisesFisher(Family):
         length = float(np.linalg.norm(mean))
         if length == 0.0:
             return cls(np.eye(points.shape[1])[0], 0.0)
-        return cls(mean / length, concentration(length, points.shape[1]))
+        mean /= length
+        # 1 − x·μ without cancellation.
+        spread = 0.5 * float(((points - mean) ** 2).sum(axis=1).mean())
+        return cls(mean, concentration(spread, points.shape[1]))
 
     def coordinates(self, fixed: Collection[str] = ()) -> tuple[str, ...]:
         """κμ, of which the density is a smooth function at κ = 0 too."""

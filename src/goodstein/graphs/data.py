@@ -37,6 +37,7 @@ class Graph(Data):
     seed: int = 0
 
     replicated = False  # no annotation: not a field
+    kind = "graphs"
 
     def __len__(self) -> int:
         return len(self.adjacency)

@@ -8,7 +8,6 @@ and columns cannot be confused.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, warn
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, heard, warn
 from goodstein.numerics.frameworks import Framework, Function, NumPy, Torch, framework_of, frameworks, loaded
 from goodstein.types import Array
 
@@ -164,8 +163,7 @@ def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
         for convention in Convention.candidates(d):
             batched = Batched(function, kind, framework, convention, settled=bool((probe != probe[0]).any()))
             # The real call will repeat whatever is worth warning about.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with heard():
                 attempt = _attempt(batched, probe)
             if attempt is None:
                 if isinstance(framework, Torch) and framework.single:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import InputError, ScoreError, given
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -95,6 +95,10 @@ class Null(ABC):
             argument="null",
         )
 
+    def smallest_pvalue(self, n: int) -> float:
+        """The smallest p-value that n observations can have, however many draws are made."""
+        return 0.0
+
     @property
     def given(self) -> Any:
         """What the user handed in."""
@@ -104,7 +108,7 @@ class Null(ABC):
 class OwnNull(Own, Null):
     """A user's plain object with a method ``calibrate``."""
 
-    taken_over = ("simulates", "refits", "calibrate_jointly")
+    taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)
@@ -144,7 +148,7 @@ class Simulating(Null):
         if not model.has_sample:
             raise InputError(
                 f"{type(self).__name__} simulates the model, but {model.name} has no sampler. "
-                f"{model.sampler_advice}, or use null=WildBootstrap()."
+                f"{model.sampler_advice}, or use {given('null', 'WildBootstrap()')}."
             )
         task = self.task(collection, draw_seed(rng))
         statistics = collection.statistics(workers)

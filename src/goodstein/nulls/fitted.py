@@ -101,8 +101,8 @@ class FittedWildBootstrap(WildBootstrap):
         super().__post_init__()
         if (self.model is None) != (self.parameters is None):
             raise InputError(
-                "FittedWildBootstrap takes `model`, a function of the parameters, together with `parameters`, "
-                "the fitted ones. Pass both, or neither for a model that knows how it was fitted."
+                "FittedWildBootstrap takes `model`, a function of the parameters, with `parameters`, the fitted "
+                "ones. Pass both, or neither for a model that knows how it was fitted."
             )
         if self.model is not None and not callable(self.model):
             raise InputError(
@@ -115,6 +115,21 @@ class FittedWildBootstrap(WildBootstrap):
                 f"influence values, (n, p); got {self.influence!r}. What goodstein.estimate has fitted, by "
                 "score matching for example, knows how: pass its model, and FittedWildBootstrap()."
             )
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whether the model knows that it was fitted to these very data, and the correction is known."""
+        fit = problem.model.provenance
+        if fit is None or fit.influence is None or problem.operator.changes_model:
+            return False
+        if not fit.exact(fit.rows.among(problem.observations)):
+            return False
+        try:
+            features = problem.features
+        except Explained:  # of which the test itself has more to say
+            return False
+        alone = joined_features(features, [])
+        return alone is not None and problem.form.n == len(problem.data) > FEWEST * len(fit.influence.names)
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         return self.calibrate_jointly(Collection.of(problem), workers=workers, rng=rng)[0]

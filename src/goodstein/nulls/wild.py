@@ -10,7 +10,7 @@ import numpy as np
 
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.nulls.base import Calibration, JointCalibration, Null
 from goodstein.problems.problem import Collection, Problem
 from goodstein.stein.shared import joint_statistics
@@ -77,10 +77,14 @@ class WildBootstrap(Null):
             raise InputError(
                 f"The members look at different numbers of observations ({', '.join(map(str, sizes))}), so "
                 "they cannot share random signs. Leave out those that split the data, or use "
-                "null=MonteCarlo()."
+                f"{given('null', 'MonteCarlo()')}."
             )
         weights = self._weights(sizes[0], rng)
         return JointCalibration(*joint_statistics(forms, weights, workers=workers))
+
+    def smallest_pvalue(self, n: int) -> float:
+        """(1 − flip)^(n−1), the probability of equal signs: such a draw is the statistic itself."""
+        return float((1.0 - self.flip) ** (n - 1))
 
     def _weights(self, n: int, rng: np.random.Generator) -> IndependentSigns | OrthogonalSigns:
         seed = draw_seed(rng)

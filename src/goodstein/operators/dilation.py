@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
+from goodstein.kernels.frames import weight_unit
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
@@ -77,6 +78,9 @@ class Dilation(Wrapping):
                 "needs as many as there are coordinates."
             )
         arm = self._arm(y)
+        if g is not None and g.ndim == 2:
+            unit = weight_unit(g)
+            a, g = a * unit, g * unit
         trace: Array | float
         if g is None:
             moved, trace = arm, float(y.shape[1])
@@ -87,7 +91,7 @@ class Dilation(Wrapping):
         else:
             moved, trace = np.einsum("nij,nj->ni", g, arm), np.einsum("nii->n", g)
         value = np.einsum("ij,ij->i", a, arm) + trace
-        return SteinFeatures(y, value[:, None], moved[:, :, None])
+        return SteinFeatures(y, value[:, None], moved[:, :, None], inside=inner)
 
     def choose(self, domain: Domain) -> Operator:
         return default_operator(domain)

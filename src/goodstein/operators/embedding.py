@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from goodstein.data.points import draw
 from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
+from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.stein.features import joined_arrays
@@ -176,7 +178,7 @@ def _require_sampler(model: Any) -> None:
 
 
 @dataclass(frozen=True)
-class EmbeddingFeatures:
+class EmbeddingFeatures(Located):
     """Observations, (n, k), draws for each, (n, m, k), landmarks, (L, k), and weights of draws, (n, m)."""
 
     observations: Array
@@ -196,6 +198,11 @@ class EmbeddingFeatures:
         return replace(
             joined_arrays(self, others, ("observations", "others")), weights=np.concatenate(weights)
         )
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Units in which the landmarks spread alike in every coordinate."""
+        return spread_frame(self.landmarks)
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""

@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, RadialKernel
+from goodstein.kernels.frames import Frame, Located
 from goodstein.kernels.lattice import LatticeKernel
 from goodstein.operators.base import Operator, Wrapping
 from goodstein.stein.features import SteinFeatures
@@ -42,7 +43,7 @@ class FiniteSet(Wrapping):
 
 
 @dataclass(frozen=True)
-class FiniteSetFeatures:
+class FiniteSetFeatures(Located):
     """Stein features, and where to look at them."""
 
     inner: SteinFeatures
@@ -56,6 +57,10 @@ class FiniteSetFeatures:
     def joined(self, others: Sequence[Self]) -> Self:
         """These and the others, one after another."""
         return replace(self, inner=self.inner.joined([other.inner for other in others]))
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.inner.frame
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """The matrix τ τᵀ."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError
+from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
+from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features, joined_features
+from goodstein.stein.features import Features, SteinFeatures, joined_features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.types import Array
 from goodstein.validation import check_count, check_positive
@@ -183,8 +185,9 @@ class Regularised(Wrapping):
         )
         if self.strength >= least * (1 - 1e-9):
             return question.passed(message)
-        other = "fraction=0.2, " if self.fraction is None else ""
-        message += f" Use {other}null=MonteCarlo(), or a larger strength."
+        share = "fraction=0.2" if takes("fraction") else "Regularised(..., fraction=0.2)"
+        other = f"{share}, " if self.fraction is None else ""
+        message += f" Use {other}{given('null', 'MonteCarlo()')}, or a larger strength."
         return question.failed(message, asymptotic=True)
 
     def _plan(self, model: Any, data: Any) -> tuple[bool, int]:
@@ -217,7 +220,7 @@ class Regularised(Wrapping):
 
 
 @dataclass(frozen=True)
-class RegularisedFeatures:
+class RegularisedFeatures(Located):
     """Features of the operator inside, and which of them are reference points, which are tested."""
 
     inner: Features
@@ -241,6 +244,14 @@ class RegularisedFeatures:
         starts = np.cumsum([0, *lengths[:-1]])
         rest = [part.rest + start for part, start in zip(parts, starts, strict=True)]
         return replace(self, inner=inner, rest=np.concatenate(rest))
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """That of the plain test too."""
+        inner = self.inner
+        if isinstance(inner, SteinFeatures):
+            inner = inner.take(np.arange(self.n_data))
+        return inner.frame if isinstance(inner, Located) else None
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""

@@ -17,7 +17,7 @@ from goodstein.adapters.truncated import Truncated
 from goodstein.data.base import Data, OwnData
 from goodstein.data.points import Points
 from goodstein.domains import Domain, Euclidean
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.foreign import bases, describe, roots
 from goodstein.lazy import deferred
 from goodstein.models.base import AnyModel, OwnModel
@@ -216,6 +216,8 @@ def graph(data: Any, model: Any, domain: Domain | None, operator: Operator | Non
 
 def others(data: Any, model: Any, domain: Domain | None, operator: Operator | None) -> Arranged:
     """A kind of a user's own: nothing is known of its models but what they say themselves."""
+    if data is None:
+        raise InputError("A model of data of your own kind says nothing without them.", argument="data")
     rows = data if isinstance(data, Data) else OwnData(data)
     adopt = _adopt_own_model
     wrapped = adopt(model)
@@ -226,8 +228,8 @@ def others(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     chosen = operator or rows.default_operator() or wrapped.default_operator()
     if chosen is None:
         raise InputError(
-            f"There is no operator of the library for {type(data).__name__}. Pass `operator`: an object with "
-            "a method features(model, domain, data)."
+            f"There is no operator of the library for {type(data).__name__}. Pass {given('operator')}: an "
+            "object with a method features(model, domain, data)."
         )
     return Arranged(rows, wrapped.on(place), place, adopt, chosen)
 

@@ -14,7 +14,7 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
-from goodstein.kernels import Kernel, Median, RadialKernel
+from goodstein.kernels import Kernel
 from goodstein.operators.base import Operator
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm, finite_diagonal
@@ -61,7 +61,7 @@ class Problem:
     @cached_property
     def fitted_kernel(self) -> Kernel:
         """The kernel with its bandwidth fixed."""
-        return self.kernel.fitted(self.features.points)
+        return self.kernel.fitted_to(self.features)
 
     @cached_property
     def form(self) -> BlockForm:
@@ -146,22 +146,13 @@ class Collection:
         return members
 
     def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
-        """Kernels with their bandwidths fixed; multiples of the median distance need it only once."""
-        points = problem.features.points
-        median: float | None = None
-        fitted: list[Kernel] = []
+        """Kernels with bandwidths and metrics fixed."""
         try:
-            for kernel in kernels:
-                if isinstance(kernel, RadialKernel) and kernel.median_multiple is not None:
-                    median = Median()(points) if median is None else median
-                    fitted.append(replace(kernel, bandwidth=median * kernel.median_multiple))
-                else:
-                    fitted.append(kernel.fitted(points))
+            return [kernel.fitted_to(problem.features) for kernel in kernels]
         except BandwidthError:
             if self.fallback is None:
                 raise
             return list(self.fallback[place : place + len(kernels)])
-        return fitted
 
     @property
     def forms(self) -> list[BlockForm]:

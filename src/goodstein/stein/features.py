@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
+from goodstein.kernels.frames import Frame, Located, score_frame
 from goodstein.stein.forms import BlockForm
-from goodstein.stein.tiles import Functionals, Prepared
+from goodstein.stein.tiles import Prepared
 from goodstein.types import Array
 
 
@@ -64,7 +65,7 @@ def joined_arrays(first: Parts, others: Sequence[Parts], names: Sequence[str]) -
 
 
 @dataclass(frozen=True)
-class SteinFeatures:
+class SteinFeatures(Located):
     """A Stein operator at n observations, as linear functionals on test functions f.
 
     Observation i stands for
@@ -84,11 +85,15 @@ class SteinFeatures:
     weight
         G: None for the identity; (n,) for a multiple of it; (n, m) for a diagonal matrix;
         (n, m, J) for a full one.
+    inside
+        Features at the same points from which these were made, if their test functions belong to the
+        coordinates and those of these do not: a metric comes from them.
     """
 
     points: Array
     value: Array
     weight: Array | None = None
+    inside: SteinFeatures | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         n, m = self.points.shape
@@ -114,13 +119,37 @@ class SteinFeatures:
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        return SteinForm(self, kernel)
+        return SteinForm(*self.seen_by(kernel))
 
     def seen_by(self, kernel: Kernel) -> tuple[SteinFeatures, Kernel]:
         """The features in a fitted kernel's own coordinates, and the kernel there."""
         if isinstance(kernel, Whitened):
-            return self.mapped(kernel.linear_map), kernel.kernel
+            return self.seen_in(kernel.fixed), kernel.kernel
         return self, kernel
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """Coordinates in which neither units nor correlations count."""
+        if self.inside is not None:
+            return self.inside.frame
+        if self.value.shape[1] != self.points.shape[1]:
+            return None
+        return score_frame(self.points, self.value, self.weight)
+
+    def seen_in(self, frame: Frame) -> SteinFeatures:
+        """The same operator in other coordinates; made once for all kernels that see them there."""
+        known: tuple[Frame, SteinFeatures] | None = self.__dict__.get("_seen")
+        if known is None or known[0] is not frame:
+            known = (frame, self._moved(frame))
+            self.__dict__["_seen"] = known
+        return known[1]
+
+    def _moved(self, frame: Frame) -> SteinFeatures:
+        points = frame.coordinates(self.points)
+        if self.inside is not None or self.value.shape[1] != self.points.shape[1]:
+            assert self.weight is not None
+            return SteinFeatures(points, self.value, frame.of_functions(self.weight))
+        return SteinFeatures(points, frame.values(self.value), frame.weights(self.weight))
 
     def along(self, vectors: Array) -> Array:
         """Gᵀr for a vector r at every observation, (n, m) to (n, J)."""
@@ -140,24 +169,12 @@ class SteinFeatures:
     def take(self, index: npt.NDArray[np.intp]) -> Self:
         """The features of some observations, in the given order."""
         weight = None if self.weight is None else self.weight[index]
-        return replace(self, points=self.points[index], value=self.value[index], weight=weight)
+        inside = None if self.inside is None else self.inside.take(index)
+        return replace(self, points=self.points[index], value=self.value[index], weight=weight, inside=inside)
 
     def joined(self, others: Sequence[Self]) -> Self:
-        """These and the others, one after another."""
+        """These and the others, one after another, in the frame of these."""
         return joined_arrays(self, others, ("points", "value", "weight"))
-
-    def mapped(self, linear_map: Array) -> SteinFeatures:
-        """The same operator in coordinates z = Lᵀy, with test functions f(y) = L⁻ᵀf̃(z)."""
-        if self.value.shape[1] != self.points.shape[1]:
-            raise ScoreError("Whitening needs an operator with as many test functions as coordinates.")
-        inverse = np.linalg.inv(linear_map)
-        points, value = self.points @ linear_map, self.value @ inverse.T
-        if self.weight is None or self.weight.ndim == 1:
-            return SteinFeatures(points, value, self.weight)
-        if self.weight.ndim == 2:
-            full = linear_map.T @ (self.weight[:, :, None] * inverse.T)
-            return SteinFeatures(points, value, full)
-        return SteinFeatures(points, value, linear_map.T @ self.weight @ inverse.T)
 
 
 @dataclass(frozen=True)
@@ -191,7 +208,7 @@ class AnchoredFeatures(SteinFeatures):
         values = [np.broadcast_to(part.anchor_value, len(part)) for part in (self, *others)]
         return replace(super().joined(others), anchor_value=np.concatenate(values))
 
-    def mapped(self, linear_map: Array) -> SteinFeatures:
+    def _moved(self, frame: Frame) -> SteinFeatures:
         raise ScoreError("Features with a fixed point cannot be whitened. Pass the kernel inside Whitened.")
 
     def form(self, kernel: Kernel) -> BlockForm:
@@ -208,7 +225,7 @@ class SteinForm(BlockForm):
     @cached_property
     def prepared(self) -> Prepared:
         """Made when the first block is asked for: a form that is only permuted never needs it."""
-        return Prepared(*self.features.seen_by(self.kernel))
+        return Prepared(self.features, self.kernel)
 
     @property
     def n(self) -> int:
@@ -224,13 +241,9 @@ class SteinForm(BlockForm):
         return self.prepared.block(rows, cols)
 
     def diagonal(self) -> Array:
-        features: Functionals = self.features
-        kernel = self.kernel
-        if isinstance(kernel, Whitened):
-            features, kernel = self.prepared, self.prepared.kernel
-        phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
-        value, weight = features.value, features.weight
-        m = features.points.shape[1]
+        phi, slope = (float(profile[0]) for profile in self.kernel.profiles(np.zeros(1), order=1))
+        value, weight = self.features.value, self.features.weight
+        m = self.features.points.shape[1]
         if weight is None:
             trace: Any = float(m)
         elif weight.ndim == 1:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from goodstein.data.base import Data
-from goodstein.errors import InputError, SamplingError, describe_rows, refuse_rows, warn
+from goodstein.errors import InputError, SamplingError, describe_rows, given, refuse_rows, warn
 from goodstein.foreign import bases
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
@@ -110,7 +110,8 @@ class Censored(Frozen, Data):
         if not self.event_observed.any():
             warn(
                 f"All {len(self)} durations are censored: the test sees only that no event came. Where the "
-                "model expects few events its p-value is not valid, unless null=MonteCarlo()."
+                "model expects few events its p-value is not valid, unless by "
+                f"{given('null', 'MonteCarlo()')}."
             )
 
     def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Censored:
@@ -127,7 +128,7 @@ class Censored(Frozen, Data):
             bounded = f"The cumulative hazard of {model.name} is bounded"
             found = f"{int(np.isinf(t).sum())} of {n} draws have neither an event nor a censoring time"
             reason = f"{bounded}, and the longest duration of the data is an event: {found}."
-            raise SamplingError(reason, remedy="Use null=WildBootstrap().")
+            raise SamplingError(reason, remedy=f"Use {given('null', 'WildBootstrap()')}.")
         return Censored(t, x <= c)
 
     def log_likelihood(self, hazard: Callable[[Array], Array], cumulative: Callable[[Array], Array]) -> Array:

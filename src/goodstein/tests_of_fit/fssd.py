@@ -16,7 +16,7 @@ from goodstein.nulls.spectral import ROWS, limit_law
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.operators.finite_set import FiniteSet, plain_features, require_analytic
-from goodstein.pipeline.compose import compose, draw_seeds
+from goodstein.pipeline.compose import compose, draw_seeds, in_units
 from goodstein.pipeline.run import run_test
 from goodstein.pipeline.split import require_points, split
 from goodstein.problems.problem import Problem
@@ -101,7 +101,9 @@ def fssd_test(
     check_share(train_fraction, "train_fraction")
     null = SpectralOfFeatures(check_count(n_resamples, "n_resamples"))
     seeds = draw_seeds(as_generator(rng))
-    problem = compose(data, model, domain, operator, Gaussian() if kernel is None else kernel, seeds)
+    problem = compose(data, model, domain, operator, kernel, seeds)
+    if kernel is None:
+        problem = replace(problem, kernel=in_units(Gaussian(), problem.domain))
     require_points(problem, "fssd_test")
     require_analytic(problem.kernel)
     generator = np.random.default_rng([seeds[2], 1])
@@ -114,7 +116,7 @@ def fssd_test(
         learnt = learn(features, train.kernel, start, n_locations, generator)
     else:
         chosen = draw_locations(features.points, n_locations, generator) if start is None else start
-        learnt = Learnt(chosen, train.kernel.fitted(features.points), None)
+        learnt = Learnt(chosen, train.kernel.fitted_to(features), None)
     looked = replace(rest, operator=FiniteSet(train.fitted_operator, learnt.locations), kernel=learnt.kernel)
     details = {
         "locations": [[float(f"{number:.6g}") for number in row] for row in learnt.locations],

@@ -147,10 +147,10 @@ def relative_ksd_test(
         quick_audit(problem, np.random.default_rng(seed[0]))
         for problem, seed in zip((p, q), seeds, strict=True)
     ]
-    if audit:
-        require_valid(reports)
     seen = [check for problem in (p, q) for check in observed_checks(problem, None, OTHER_DATA)]
     report = _joined(reports).extended(seen)
+    if audit:
+        require_valid([*reports, report])
     notes = [*overruled(report), *caveats(report, simulated=False)]
     q = _same_kernel(p, q)
     notes += _alike(p, q)

@@ -19,7 +19,7 @@ from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.operators import Coordinate, Langevin, LogRatio, Mirrored, SecondOrder, Standardised
 from goodstein.operators.base import Operator, as_operator
 from goodstein.pipeline.audit import quick_audit
-from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
+from goodstein.pipeline.compose import Seeds, compose, draw_seeds
 from goodstein.pipeline.split import split
 from goodstein.problems.problem import Problem
 from goodstein.survival.data import Censored
@@ -156,10 +156,10 @@ def _evaluated(
     except InputError as error:
         return [Candidate(shown, kernel, *nothing, dropped=str(error))]
     found = []
-    each = [kernel] if kernel is not None else default_kernels(choose_kernel(None, problem.operator))
+    each = [kernel] if kernel is not None else default_kernels(problem.kernel)
     for wanted in each:
         try:
-            width = wanted.fitted(features.points)
+            width = wanted.fitted_to(features)
             with np.errstate(over="ignore", invalid="ignore"):
                 result = power_criterion(features.form(width))
             if not math.isfinite(result.value):

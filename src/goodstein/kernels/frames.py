@@ -1,0 +1,178 @@
+"""Coordinates in which kernels see points, such that neither units nor correlations count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from goodstein.kernels.bandwidth import Median
+from goodstein.types import Array
+
+ENOUGH = 10
+"""Rows for each coordinate from which on all correlations of the score are taken as they are."""
+CONSTANT = 1e-9
+"""Weights of mean square one that differ by less are rounding errors apart."""
+SINGULAR = 1e-10
+"""Added to a correlation matrix that is not positive definite in floating point numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates z = Lᵀy, and test functions f(y) = diag(u) L⁻ᵀf̃(z) there.
+
+    Attributes
+    ----------
+    linear_map
+        L: (m, m), or (m,) for a diagonal matrix.
+    unit
+        u: one number for each test function, (m,), or 1 where the weights of an operator need no unit.
+    """
+
+    linear_map: Array
+    unit: Array | float = 1.0
+
+    def coordinates(self, points: Array) -> Array:
+        """z = Lᵀy, (n, m)."""
+        linear = self.linear_map
+        return np.asarray(points * linear if linear.ndim == 1 else points @ linear)
+
+    def back(self, coordinates: Array) -> Array:
+        """y, (n, m), from z."""
+        linear = self.linear_map
+        return np.asarray(coordinates / linear if linear.ndim == 1 else coordinates @ self._inverse)
+
+    def values(self, value: Array) -> Array:
+        """L⁻¹(u∘a), (n, m)."""
+        linear, scaled = self.linear_map, value * self.unit
+        return np.asarray(scaled / linear if linear.ndim == 1 else scaled @ self._inverse.T)
+
+    def weights(self, weight: Array | None) -> Array | None:
+        """LᵀG diag(u) L⁻ᵀ, in as few numbers as G has wherever it commutes with L."""
+        if weight is None or weight.ndim == 1:
+            return weight
+        linear, scaled = self.linear_map, weight * self.unit
+        if weight.ndim == 2:
+            if linear.ndim == 1 or _alike(scaled, linear):
+                return np.asarray(scaled)
+            scaled = scaled[:, :, None] * np.eye(len(linear))
+        if linear.ndim == 1:
+            return np.asarray(linear[:, None] * scaled / linear)
+        return np.asarray(linear.T @ scaled @ self._inverse.T)
+
+    def of_functions(self, weight: Array) -> Array:
+        """LᵀG, (n, m, J), for test functions that belong to no coordinate and stay as they are."""
+        linear = self.linear_map
+        return np.asarray(linear[:, None] * weight if linear.ndim == 1 else linear.T @ weight)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.linear_map), dtype=np.float64)
+
+
+def _alike(weight: Array, linear: Array) -> bool:
+    """Whether coordinates that L, lower triangular, mixes have the same diagonal weight in every row."""
+    rows, cols = np.nonzero(np.tril(linear, -1))
+    return not len(rows) or bool(np.allclose(weight[:, rows], weight[:, cols], rtol=1e-9, atol=0.0))
+
+
+class Located:
+    """Points at which kernels look, and what all kernels alike take from them."""
+
+    if TYPE_CHECKING:  # a property here would be taken for the default value of a field
+
+        @property
+        def points(self) -> Any:
+            """Where kernels look, (n, m)."""
+
+    @property
+    def frame(self) -> Frame | None:
+        """The coordinates of choice; None: as they are."""
+        return None
+
+    @cached_property
+    def median_distance(self) -> float:
+        """The median distance between two points."""
+        return Median()(self.points)
+
+    def seen_in(self, frame: Frame) -> Located:
+        """The same in other coordinates."""
+        return _Seen(frame.coordinates(self.points))
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen(Located):
+    """Points alone."""
+
+    points: Array
+
+
+def spread_frame(points: Array) -> Frame:
+    """Every coordinate in units of its median absolute deviation."""
+    return Frame(1.0 / _spread(points))
+
+
+def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | None:
+    r"""Coordinates in which the values a of an operator, and its weights G, have mean square one.
+
+    For G = g·1 the metric is :math:`M = \overline{a a^\top} = LL^\top`, on R^d the mean of
+    :math:`s s^\top` with the score s, whatever linear map is applied to data and model. For a diagonal G both
+    a_j and G_jj are first divided by the root mean square of G_jj, after which G has no unit, and M is
+    the diagonal of that matrix; but coordinates in which G_jj is constant, as in the directions in which a
+    domain has no boundary, keep their correlations. None for full matrices G, from which no metric follows.
+
+    With few rows, n < 10 m, correlations are multiplied by n/10m.
+    """
+    if weight is not None and weight.ndim == 3:
+        return None
+    n, m = points.shape
+    unit = weight_unit(weight)
+    size = root_mean_square(value * unit)
+    # A coordinate in which nothing is seen has no unit but that of the points.
+    size = np.where(size > 0, size, 1.0 / _spread(points))
+    free = np.arange(m)
+    if weight is not None and weight.ndim == 2:
+        free = np.flatnonzero(np.ptp(weight * unit, axis=0) <= CONSTANT)
+    if len(free) < 2:
+        return Frame(size, unit)
+    seen = (value * unit / size)[:, free]
+    correlation = seen.T @ seen * (min(1.0, n / (ENOUGH * m)) / n)
+    np.fill_diagonal(correlation, 1.0)
+    linear = np.diag(size)
+    linear[np.ix_(free, free)] = size[free, None] * _factor(correlation)
+    return Frame(linear, unit)
+
+
+def weight_unit(weight: Array | None) -> Array | float:
+    """One over the root mean square of each diagonal weight, (m,); 1 for weights of another kind."""
+    if weight is None or weight.ndim != 2:
+        return 1.0
+    size = root_mean_square(weight)
+    return np.asarray(1.0 / np.where(size > 0, size, 1.0))
+
+
+def _factor(correlation: Array) -> Array:
+    """Lower triangular L with LLᵀ = R."""
+    try:
+        return np.asarray(np.linalg.cholesky(correlation))
+    except np.linalg.LinAlgError:
+        eigenvalues, vectors = np.linalg.eigh(correlation)
+        root = np.sqrt(np.maximum(eigenvalues, SINGULAR))
+        upper: Array = np.linalg.qr((vectors * root).T, mode="r")  # type: ignore[assignment]
+        return upper.T
+
+
+def root_mean_square(values: Array) -> Array:
+    """Of every column, without overflow."""
+    largest = np.abs(values).max(axis=0)
+    largest = np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest * np.sqrt(np.mean((values / largest) ** 2, axis=0)))
+
+
+def _spread(points: Array) -> Array:
+    """The median absolute deviation of every column; where it is zero, the standard deviation; else 1."""
+    spread = np.median(np.abs(points - np.median(points, axis=0)), axis=0)
+    spread = np.where(spread > 0, spread, np.std(points, axis=0))
+    return np.asarray(np.where(spread > 0, spread, 1.0))
