@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -106,11 +106,11 @@ class Family(FittableValue, ABC):
             values = of_maximum(lambda by: around(by)._contributions(data, method), start, names)
         return Influence(around, values, names, method == LIKELIHOOD)
 
-    def _fit_influence(self, method: str | None, **options: Any) -> Callable[[Any], Influence] | None:
+    def _fit_influence(self, how: str | None, **options: Any) -> Callable[[Any], Influence] | None:
         fixed = self._fit_fixed(**options)
-        if method not in self._methods or not self.coordinates(fixed):
+        if how not in self._methods or not self.coordinates(fixed):
             return None
-        return FittedFamily(type(self)(**self._values()), method, fixed)
+        return FittedFamily(type(self)(**self._values()), how, fixed)
 
     def _fit_fixed(self, **options: Any) -> tuple[str, ...]:
         """Names of parameters that ``fit`` with these options takes as they are."""
@@ -169,7 +169,9 @@ def latent_model(family: Any, what: str) -> LatentModel:
     name = f"{family!r} with {what}"
     known = family.conditional_score, family.posterior_sample
     latent = LatentModel(*known, family.domain, sample=family.sample, name=name)
-    return latent.remember(family.provenance)
+    fit = family.provenance
+    # The members around it have no latent variables.
+    return latent.remember(None if fit is None else replace(fit, influence=None))
 
 
 def _short(value: Any, digits: int) -> str:

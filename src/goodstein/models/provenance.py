@@ -105,7 +105,7 @@ class Fittable:
         """How ``fit`` has fitted this with these options."""
         return "maximum likelihood"
 
-    def _fit_influence(self, method: str | None, **options: Any) -> Callable[[Any], Influence] | None:
+    def _fit_influence(self, how: str | None, **options: Any) -> Callable[[Any], Influence] | None:
         """What tells the influence of the rows on the parameters that ``fit`` found with these options."""
         return None
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.engine.executors import Workers
-from goodstein.errors import InputError, warn
+from goodstein.errors import Explained, InputError, warn
 from goodstein.models.influence import Influence, of_equations, of_maximum
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
@@ -101,8 +101,8 @@ class FittedWildBootstrap(WildBootstrap):
         super().__post_init__()
         if (self.model is None) != (self.parameters is None):
             raise InputError(
-                "FittedWildBootstrap takes `model`, a function of the parameters, with `parameters`, the fitted "
-                "ones. Pass both, or neither for a model that knows how it was fitted."
+                "FittedWildBootstrap takes `model`, a function of the parameters, together with the fitted "
+                "`parameters`. Pass both, or neither for a model that knows how it was fitted."
             )
         if self.model is not None and not callable(self.model):
             raise InputError(
@@ -116,20 +116,25 @@ class FittedWildBootstrap(WildBootstrap):
                 "score matching for example, knows how: pass its model, and FittedWildBootstrap()."
             )
 
-    @staticmethod
-    def suits(problem: Problem) -> bool:
-        """Whether the model knows that it was fitted to these very data, and the correction is known."""
+    @classmethod
+    def where_known(cls, problem: Problem, n_resamples: int) -> FittedWildBootstrap | None:
+        """For a model that knows that it was fitted to these very data, if it can be corrected for that."""
         fit = problem.model.provenance
-        if fit is None or fit.influence is None or problem.operator.changes_model:
-            return False
-        if not fit.exact(fit.rows.among(problem.observations)):
-            return False
+        if fit is None or fit.influence is None or not fit.exact(fit.rows.among(problem.observations)):
+            return None
+        null = cls(n_resamples)
         try:
-            features = problem.features
-        except Explained:  # of which the test itself has more to say
-            return False
-        alone = joined_features(features, [])
-        return alone is not None and problem.form.n == len(problem.data) > FEWEST * len(fit.influence.names)
+            influence = null._influence(problem)
+            _require_more(*influence.values.shape, warned=False)
+            _require_known(problem, influence)
+        except Explained:  # the test itself has more to say of what is wrong
+            return None
+        return replace(null, influence=influence)
+
+    @property
+    def given(self) -> Any:
+        """Without what was taken from the data."""
+        return replace(self, influence=LIKELIHOOD) if isinstance(self.influence, Influence) else self
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         return self.calibrate_jointly(Collection.of(problem), workers=workers, rng=rng)[0]
@@ -153,6 +158,8 @@ class FittedWildBootstrap(WildBootstrap):
         return JointCalibration(statistics + added, draws * short + ((short - 1) * traces + added)[:, None])
 
     def _influence(self, problem: Problem) -> Influence:
+        if isinstance(self.influence, Influence):
+            return self.influence
         found = self._known(problem) if self.model is None else self._own(problem, self.model)
         values = found.values - found.values.mean(axis=0)
         spread = np.sqrt((values**2).mean(axis=0))
@@ -241,9 +248,8 @@ class Around:
 
     def form(self, problem: Problem) -> CorrectedForm:
         """H̃ of a problem."""
-        form, operator = problem.form, problem.fitted_operator
-        if operator.diagonal_counts or operator.changes_model or form.n != len(self.influence.values):
-            raise _refused(problem)
+        _require_known(problem, self.influence)
+        form = problem.form
         # By identity: problems that differ in their kernel hold the very same features.
         key = id(problem.features)
         if key not in self._joined:
@@ -272,8 +278,7 @@ class Around:
                         raise
             others += pair
         joined = joined_features(problem.features, others)
-        if joined is None:
-            raise _refused(problem)
+        assert joined is not None  # as they can be joined with none
         return joined, steps
 
     def _moved(self, problem: Problem, by: Array, observations: Any) -> Features:
@@ -281,20 +286,25 @@ class Around:
         return problem.fitted_operator.features_near(problem.model, nearby, problem.domain, observations)
 
 
-def _refused(problem: Problem) -> InputError:
-    return InputError(
-        f"FittedWildBootstrap does not know how the features of {problem.operator!r} change with the "
-        "parameters, or they are not those of all observations.",
-        remedy=REFIT,
-    )
+def _require_known(problem: Problem, influence: Influence) -> None:
+    """Raise where it is not known how the features change with the parameters."""
+    operator = problem.fitted_operator
+    if problem.form.n != len(influence.values):
+        reason = f"{problem.operator!r} tests some of the observations, and the fit was to all of them."
+        raise InputError(f"FittedWildBootstrap: {reason}", remedy=REFIT)
+    unknown = operator.diagonal_counts or operator.changes_model
+    if unknown or joined_features(problem.features, []) is None:
+        raise InputError(
+            f"FittedWildBootstrap does not know how the features of {problem.operator!r} change with the "
+            "parameters.",
+            remedy=REFIT,
+        )
 
 
-def _require_more(n: int, p: int) -> None:
+def _require_more(n: int, p: int, *, warned: bool = True) -> None:
     """Warn or raise where observations are few for the number of parameters."""
-    found = (
-        f"{n} observations are few for {p} fitted parameters: their influence is known to first order only."
-    )
+    found = f"{n} observations are few for {p} fitted parameters: what these do is known to first order only."
     if n <= 2 * p:
         raise InputError(f"FittedWildBootstrap: {found}", remedy=REFIT)
-    if n < FEW * p:
+    if n < FEW * p and warned:
         warn(f"{found} {REFIT}")
