@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
+from goodstein.stein.features import joined_arrays
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -89,6 +91,15 @@ class MeanEmbedding(Operator):
         return replace(self, seed=seed)
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        return self._at(model, None, domain, data)
+
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        """Draws of the first model, weighted by the ratio of both densities, where these are known."""
+        if not (model.has_logpdf and nearby.has_logpdf):
+            return self.features(nearby, domain, data)
+        return self._at(model, nearby, domain, data)
+
+    def _at(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         _require_sampler(model)
         n = len(data)
         rng = np.random.default_rng([self.seed, 5])
@@ -99,7 +110,12 @@ class MeanEmbedding(Operator):
             drawn = np.maximum(drawn, np.finfo(float).tiny)
         points = self._points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
-        return EmbeddingFeatures(self._points(domain, data), others, points[: self.landmarks])
+        weights = None
+        if nearby is not None:
+            drawn = drawn[self.landmarks :]
+            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
+            weights = (ratio / ratio.mean()).reshape(n, self.draws)
+        return EmbeddingFeatures(self._points(domain, data), others, points[: self.landmarks], weights)
 
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -156,16 +172,25 @@ def _require_sampler(model: Any) -> None:
 
 @dataclass(frozen=True)
 class EmbeddingFeatures(Located):
-    """Observations, (n, k), draws for each, (n, m, k), and landmarks, (L, k)."""
+    """Observations, (n, k), draws for each, (n, m, k), landmarks, (L, k), and weights of draws, (n, m)."""
 
     observations: Array
     others: Array
     landmarks: Array
+    weights: Array | None = None
 
     @property
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another, seen at the landmarks of these."""
+        parts = [self, *others]
+        weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
+        return replace(
+            joined_arrays(self, others, ("observations", "others")), weights=np.concatenate(weights)
+        )
 
     @cached_property
     def frame(self) -> Frame:
@@ -183,8 +208,10 @@ class EmbeddingFeatures(Located):
         n, m = self.others.shape[:2]
         for rows in cut(0, n, max(1, CHUNK // m)):
             placed = pairwise.placed(self.others[rows].reshape(-1, self.others.shape[2]))
-            means = pairwise(placed, marks).reshape(-1, m, len(self.landmarks)).mean(axis=1)
-            tau[rows] -= means @ root
+            each = pairwise(placed, marks).reshape(-1, m, len(self.landmarks))
+            if self.weights is not None:
+                each *= self.weights[rows, :, None]
+            tau[rows] -= each.mean(axis=1) @ root
         if not np.abs(tau).max() > RESOLVED * np.sqrt(values[-1]):
             raise InputError(
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "

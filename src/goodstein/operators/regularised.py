@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features, SteinFeatures
+from goodstein.stein.features import Features, SteinFeatures, joined_features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.types import Array
 from goodstein.validation import check_count, check_positive
@@ -136,12 +137,16 @@ class Regularised(Wrapping):
 
     def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures:
         """Those of the operator inside, at the data and at the reference points."""
+        return self.features_near(model, model, domain, data)
+
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> RegularisedFeatures:
+        """Reference points are drawn from the first model, whichever of both is tested."""
         n, inner = len(data), self.inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
             try:
                 points = draw(model, domain, m, np.random.default_rng([self.seed, 2]))
-                joint = inner.features(model, domain, np.vstack([data, points]))
+                joint = inner.features_near(model, nearby, domain, np.vstack([data, points]))
             except (InputError, ScoreError, SamplingError) as error:
                 inner.features(model, domain, data)  # an error here is about the user's own rows
                 raise type(error)(
@@ -153,7 +158,7 @@ class Regularised(Wrapping):
         if self.fraction is not None:
             order = np.random.default_rng([self.seed, 3]).permutation(n)
             reference, rest = np.sort(order[:m]), np.sort(order[m:])
-        features = inner.features(model, domain, data)
+        features = inner.features_near(model, nearby, domain, data)
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
@@ -228,6 +233,17 @@ class RegularisedFeatures(Located):
     def points(self) -> Any:
         """Those of all data, so that the bandwidth is that of the plain test."""
         return self.inner.points[: self.n_data]
+
+    def joined(self, others: Sequence[RegularisedFeatures]) -> RegularisedFeatures | None:
+        """The tested rows of these and of the others; the reference points stay those of the first."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None or self.n_data > len(self.rest):
+            return None
+        parts = [self, *others]
+        lengths = [int(max(part.rest[-1], part.reference[-1])) + 1 for part in parts]
+        starts = np.cumsum([0, *lengths[:-1]])
+        rest = [part.rest + start for part, start in zip(parts, starts, strict=True)]
+        return replace(self, inner=inner, rest=np.concatenate(rest))
 
     @cached_property
     def frame(self) -> Frame | None:
