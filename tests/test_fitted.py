@@ -36,6 +36,7 @@ from goodstein.families import (
     Weibull,
 )
 from goodstein.models.provenance import Fit
+from levels import check_level
 
 FAST = gs.WildBootstrap(19)
 NORMALS = gs.estimate.AnyNormal()
@@ -446,6 +447,17 @@ def test_families_estimators_and_distributions_of_scipy():
 def test_what_cannot_be_refitted_says_what_to_write(fit, said):
     with pytest.raises(gs.InputError, match=said):
         gs.ParametricBootstrap(fit)
+
+
+def test_pvalues_of_refits_are_uniform_at_both_ends():
+    """Of U itself, which grows with scores that fits overstate, hardly any were above .9."""
+    pvalues = []
+    for seed in range(50):
+        data = x(10, 1, seed)
+        null = gs.ParametricBootstrap(n_resamples=19)
+        pvalues.append(gs.ksd_test(data, Normal.fit(data), null=null, rng=seed).pvalue)
+    check_level(pvalues, 0.1, 0.5)
+    check_level(1.05 - np.array(pvalues), 0.15)
 
 
 def test_a_model_that_does_not_know_its_fit_needs_one():
