@@ -58,7 +58,11 @@ def _which(known: BoolArray) -> str:
 def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
     if not fit.exact(known):
         return "Fit it to all of these rows and no others, or to none of them."
-    if fit.refit is not None and model.has_sample:
+    again = fit.refit is not None and model.has_sample
+    if fit.influence is not None:
+        corrected = given("null", "FittedWildBootstrap()")
+        return f"Use {corrected}{' or ParametricBootstrap()' if again else ''}, made for that."
+    if again:
         return f"Use {given('null', 'ParametricBootstrap()')}, which fits every simulated sample anew."
     other = f"it to some of the rows and test it on the others: {SPLIT}."
     if model.has_sample:
