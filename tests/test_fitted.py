@@ -279,6 +279,40 @@ def test_the_warning_names_the_call_that_is_right():
         gs.ksd_test(data, own, null=FAST, rng=1)
 
 
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda data: Normal(data.mean(axis=0), np.cov(data.T)),
+        lambda data: scipy.stats.norm(data.mean(), data.std(ddof=1)),
+        lambda data: scipy.stats.norm(*scipy.stats.norm.fit(data)),
+        lambda data: scipy.stats.multivariate_normal(data.mean(axis=0), np.cov(data.T)),
+    ],
+    ids=["ours", "by hand", "scipy", "multivariate"],
+)
+def test_a_model_that_was_fitted_by_hand_is_known_by_its_mean(fit):
+    said = r"has the mean of these very data to the last digit.*ParametricBootstrap\(fit\)"
+    data = x(50, 1)
+    with pytest.warns(gs.CalibrationWarning, match=said):
+        gs.ksd_test(data, fit(data), null=FAST, rng=1)
+    for seed in range(1, 20):
+        assert not gs.as_model(fit(data)).provenance.concerns(x(50, 1, seed))
+    whole = np.round(10.0 * x(50, 1))  # means of whole numbers can be equal
+    assert not gs.as_model(fit(whole)).provenance.concerns(whole)
+
+
+def test_centred_data_are_fitted_data():
+    data = x(50, 2)
+    with pytest.warns(gs.CalibrationWarning, match="or they to it"):
+        gs.ksd_test((data - data.mean(axis=0)) / data.std(axis=0), Normal([0, 0], 1.0), null=FAST, rng=1)
+
+
+def test_durations_fitted_by_scipy_are_known_by_their_mean():
+    data = Exponential(2.0).sample(50, 1)
+    model = gs.as_model(scipy.stats.expon(*scipy.stats.expon.fit(data, floc=0)))
+    assert model.provenance.concerns(data)
+    assert not model.provenance.concerns(Exponential(2.0).sample(50, 2))
+
+
 def test_a_null_that_refits_says_nothing():
     data = x()
     assert gs.ksd_test(data, Normal.fit(data), null=gs.ParametricBootstrap(n_resamples=9), rng=1).notes == ()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.data.rows import SeenMoments
 from goodstein.errors import given
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit
@@ -40,10 +41,13 @@ def check_fitted(model: AnyModel, observations: Any, *, corrected: bool, remedy:
         ]
     if corrected:
         return []
+    found = f"was fitted to {_which(known)}"
+    if fit.method is None and isinstance(fit.rows, SeenMoments):
+        found = "has the mean of these very data to the last digit, as if fitted to them or they to it"
     return [
         QUESTION.warned(
-            f"{model.name} was fitted to {_which(known)}, so the p-value is conservative: the model fits too "
-            f"well by design. {remedy or _remedy(model, fit, known)}",
+            f"{model.name} {found}, so the p-value is conservative: the model fits too well by design. "
+            f"{remedy or _remedy(model, fit, known)}",
             loud=True,
         )
     ]
