@@ -15,6 +15,7 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError, SamplingError, ScoreError
+from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
@@ -31,6 +32,8 @@ MOST_WHOLE = 2000
 """Rows up to which the covariance may be that of all data, which needs an n × n matrix."""
 SAFE = 0.03
 """A strength at which level was found at every size of the reference; see :meth:`Regularised.least`."""
+ROUNDING = 1e-9
+"""Entries of a Stein matrix that differ by less than this share of the largest are the same."""
 SMALLEST = 1e-6
 """Strengths below this would be lost in rounding errors."""
 
@@ -62,7 +65,7 @@ class Regularised(Wrapping):
     draws
         Reference points that are drawn from the model, which cost no data. None: twice as many as there are
         observations, 500 at most, if the data are points and the model has a sampler, which may be an
-        approximate one; otherwise, and with 0, a split.
+        approximate one; otherwise, and with 0, a split. The kernel is fitted to such draws, not to the data.
     seed
         Seed of split or draws; tests take it from their ``rng``.
 
@@ -97,6 +100,7 @@ class Regularised(Wrapping):
     fraction: float | None = 0.2
     draws: int | None = None
     seed: int = field(default=0, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         set_inner(self, "the operator to regularise, such as Langevin()", never=Regularised)
@@ -118,6 +122,11 @@ class Regularised(Wrapping):
                     "from the model, not both. Leave out one of the two."
                 )
 
+    @property
+    def given(self) -> Regularised:
+        """Without the draws, which a result has no use for."""
+        return replace(self, operator=None if self.operator is None else self.operator.given)
+
     def __repr__(self) -> str:
         parts = [] if self.operator is None else [repr(self.operator)]
         parts.append(f"strength={float(self.strength):.6g}")
@@ -132,21 +141,24 @@ class Regularised(Wrapping):
         inner = None if self.operator is None else self.operator.seeded(seed + 1)
         return replace(self, seed=seed, operator=inner)
 
-    def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures:
+    def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures | DrawnFeatures:
         """Those of the operator inside, at the data and at the reference points."""
         n, inner = len(data), self.inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
             try:
-                points = draw(model, domain, m, np.random.default_rng([self.seed, 2]))
-                joint = inner.features(model, domain, np.vstack([data, points]))
+                seed = [self.seed, 2]
+                reference = self._kept(
+                    lambda: Reference(draw(model, domain, m, np.random.default_rng(seed))), m, model, domain
+                )
+                joint = inner.features(model, domain, np.vstack([data, reference.draws]))
             except (InputError, ScoreError, SamplingError) as error:
                 inner.features(model, domain, data)  # an error here is about the user's own rows
                 raise type(error)(
                     f"Regularised: {m} reference points could not be drawn from {model.name} and used. With "
                     f"draws=0 a part of the data takes their place. ({error})"
                 ) from None
-            return RegularisedFeatures(joint, np.arange(n, n + m), np.arange(n), n, float(self.strength))
+            return DrawnFeatures(joint, n, float(self.strength), reference)
         reference, rest = np.arange(n), np.arange(n)
         if self.fraction is not None:
             order = np.random.default_rng([self.seed, 3]).permutation(n)
@@ -229,17 +241,90 @@ class RegularisedFeatures:
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""
         inner = self.inner.form(kernel)
-        trace = float(finite_diagonal(inner, self.n_data)[self.reference].mean())
-        if not trace > 0:
-            raise InputError(
-                f"The operator inside Regularised is zero at all {len(self.reference)} reference points, so "
-                "nothing can be learnt from them. Check the auxiliary function and the data."
-            )
-        ridge = self.strength * trace
+        ridge = _ridge(finite_diagonal(inner, self.n_data)[self.reference], self.strength)
         if len(self.rest) == len(self.reference) and (self.rest == self.reference).all():
             return _whole(inner, ridge)
-        projected = _projected(inner, self.reference, self.rest, ridge)
+        joint, m = inner.take(np.concatenate([self.reference, self.rest])), len(self.reference)
+        factor = _factor(inner.take(self.reference), ridge)
+        projected = _projected(joint, slice(0, m), slice(m, joint.n), factor)
         return RegularisedForm(inner.take(self.rest), projected, ridge)
+
+
+@dataclass(frozen=True)
+class DrawnFeatures:
+    """Features of the operator inside at n observations, and behind them at draws of the model."""
+
+    inner: Features
+    n: int
+    strength: float
+    reference: Reference
+
+    @property
+    def points(self) -> Any:
+        """Those of the draws: kernel and covariance are then the same whatever the data."""
+        return self.reference.points(self.inner.points, self.n)
+
+    def form(self, kernel: Any) -> BlockForm:
+        """The regularised Stein matrix of the observations."""
+        inner, n = self.inner.form(kernel), self.n
+        diagonal = finite_diagonal(inner, n)[n:]
+        factor, ridge = self.reference.factor(inner, n, diagonal, self.strength, kernel)
+        projected = _projected(inner, slice(n, inner.n), slice(0, n), factor)
+        return RegularisedForm(inner.take(np.arange(n)), projected, ridge)
+
+
+class Reference:
+    """Draws of the model at which the covariance is taken, with what was made of them for other data.
+
+    That is used again if the features at the draws are the same, as they are for operators that look at each
+    point by itself; if they are not it is made anew.
+    """
+
+    def __init__(self, draws: Array) -> None:
+        self.draws = draws
+        self._points: Array | None = None
+        self._factored: tuple[Any, Array, Array, float] | None = None
+
+    def points(self, points: Any, n: int) -> Any:
+        """What a kernel is fitted to, of the points of n observations and the draws."""
+        own = points[n:] if len(points) == n + len(self.draws) else points
+        before = self._points
+        if before is not None and np.array_equal(before, own):
+            return before
+        self._points = own
+        return own
+
+    def factor(
+        self, inner: BlockForm, n: int, diagonal: Array, strength: float, kernel: Any
+    ) -> tuple[Array, float]:
+        """L with L Lᵀ = mλI + h(Z, Z), and λ."""
+        probe = np.concatenate([diagonal, inner.block(slice(n, n + 1), slice(n, inner.n))[0]])
+        before = self._factored
+        same = before is not None and before[0] is kernel and _close(before[1], probe)
+        if before is None or not same:
+            ridge = _ridge(diagonal, strength)
+            factor = _factor(inner.take(np.arange(n, inner.n)), ridge)
+            self._factored = before = kernel, probe, factor, ridge
+        return before[2], before[3]
+
+    def __reduce__(self) -> tuple[type[Reference], tuple[Array]]:
+        return Reference, (self.draws,)
+
+
+def _close(one: Array, other: Array) -> bool:
+    """Whether numbers differ by rounding only: products are taken about a centre that moves with the data."""
+    return bool(np.abs(one - other).max() <= ROUNDING * np.abs(one).max())
+
+
+def _ridge(diagonal: Array, strength: float) -> float:
+    """λ, from h(z, z)."""
+    trace = float(diagonal.mean())
+    if not trace > 0:
+        raise InputError(
+            f"The operator inside Regularised is zero at all {len(diagonal)} reference points, so "
+            "nothing can be learnt from them. Check the auxiliary function and the data."
+        )
+    return strength * trace
 
 
 def _whole(inner: BlockForm, ridge: float) -> DenseForm:
@@ -256,19 +341,25 @@ def _whole(inner: BlockForm, ridge: float) -> DenseForm:
     return DenseForm(0.5 * n * (inverse + inverse.T))
 
 
-def _projected(inner: BlockForm, reference: Any, rest: Any, ridge: float) -> Array:
-    """W = h(·, Z) L⁻ᵀ at the tested observations, (n, m), with L Lᵀ = mλI + h(Z, Z)."""
+def _factor(reference: BlockForm, ridge: float) -> Array:
+    """L, lower triangular, with L Lᵀ = mλI + h(Z, Z)."""
+    m = reference.n
+    with one_blas_thread():
+        shifted = reference.matrix()
+        shifted.flat[:: m + 1] += m * ridge
+        return np.asarray(np.linalg.cholesky(shifted))
+
+
+def _projected(inner: BlockForm, reference: slice, rest: slice, factor: Array) -> Array:
+    """W = h(·, Z) L⁻ᵀ at the tested observations, (n, m)."""
     from scipy.linalg import solve_triangular
 
-    joint, m, n = inner.take(np.concatenate([reference, rest])), len(reference), len(rest)
+    w = np.empty((rest.stop - rest.start, len(factor)))
     with one_blas_thread():
-        shifted = inner.take(reference).matrix()
-        shifted.flat[:: m + 1] += m * ridge
-        factor = np.linalg.cholesky(shifted)
-        w = np.empty((n, m))
-        for cols in cut(m, m + n, 256):
-            block = joint.block(slice(0, m), cols)
-            w[cols.start - m : cols.stop - m] = solve_triangular(factor, block, lower=True).T
+        for cols in cut(rest.start, rest.stop, 256):
+            block = inner.block(reference, cols)
+            solved = solve_triangular(factor, block, lower=True, check_finite=False)
+            w[cols.start - rest.start : cols.stop - rest.start] = solved.T
     return w
 
 
@@ -292,6 +383,12 @@ class RegularisedForm(BlockForm):
         out -= np.matmul(w[rows], w[cols].T, out=scratch("regularised", out.shape))
         out *= 1.0 / self._ridge
         return out
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        w, (inner, factor, rest) = self._projected, self._inner.reduced()
+        total = w.sum(axis=0)
+        rest -= float(total @ total) - float(np.einsum("ij,ij->", w, w))
+        return inner, factor / self._ridge, rest / self._ridge
 
     def diagonal(self) -> Array:
         w = self._projected

@@ -18,7 +18,7 @@ from goodstein.kernels import Kernel, Median, RadialKernel
 from goodstein.operators.base import Operator
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm, finite_diagonal
-from goodstein.stein.shared import joint_statistics
+from goodstein.stein.totals import statistics
 from goodstein.types import Array
 
 
@@ -118,6 +118,7 @@ class Collection:
 
     groups: tuple[tuple[Problem, tuple[Kernel, ...]], ...]
     fallback: tuple[Kernel, ...] | None = None
+    kept: dict[int, tuple[Any, list[Kernel]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, problem: Problem) -> Collection:
@@ -146,22 +147,38 @@ class Collection:
         return members
 
     def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
-        """Kernels with their bandwidths fixed; multiples of the median distance need it only once."""
+        """Kernels with their bandwidths fixed; to points that are the same for all data only once."""
         points = problem.features.points
-        median: float | None = None
-        fitted: list[Kernel] = []
+        before = self.kept.get(place)
+        if before is None or before[0] is not points:
+            self.kept[place] = before = points, self._fit(points, kernels, place)
+        return before[1]
+
+    def _fit(self, points: Any, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
         try:
-            for kernel in kernels:
-                if isinstance(kernel, RadialKernel) and kernel.median_multiple is not None:
-                    median = Median()(points) if median is None else median
-                    fitted.append(replace(kernel, bandwidth=median * kernel.median_multiple))
-                else:
-                    fitted.append(kernel.fitted(points))
+            return [
+                replace(kernel, bandwidth=self._median(points) * kernel.median_multiple)
+                if isinstance(kernel, RadialKernel) and kernel.median_multiple is not None
+                else kernel.fitted(points)
+                for kernel in kernels
+            ]
         except BandwidthError:
             if self.fallback is None:
                 raise
             return list(self.fallback[place : place + len(kernels)])
-        return fitted
+
+    def _median(self, points: Array) -> float:
+        """The median distance, which several operators need of the same points."""
+        medians: list[tuple[Array, float]] = self._medians
+        for known, median in medians:
+            if np.array_equal(known, points):
+                return median
+        medians.append((points, Median()(points)))
+        return medians[-1][1]
+
+    @cached_property
+    def _medians(self) -> list[tuple[Array, float]]:
+        return []
 
     @property
     def forms(self) -> list[BlockForm]:
@@ -174,7 +191,7 @@ class Collection:
         alike = len({form.n for form in forms}) == 1
         if not alike or any(problem.operator.diagonal_counts for problem in self.problems):
             return np.array([problem.statistic(workers) for problem in self.problems])
-        return joint_statistics(forms, None, workers=workers)[0]
+        return statistics(forms, workers)
 
     def with_data(self, data: Data) -> Collection:
         """The same questions of other data, such as simulated ones.
@@ -183,7 +200,8 @@ class Collection:
         takes the bandwidths of these data.
         """
         fallback = self.fallback or tuple(problem.fitted_kernel for problem in self.problems)
-        return Collection(tuple((p.with_data(data), kernels) for p, kernels in self.groups), fallback)
+        groups = tuple((p.with_data(data), kernels) for p, kernels in self.groups)
+        return Collection(groups, fallback, self.kept)
 
     def with_model(self, model: Any) -> Collection:
         """The same questions of another model."""

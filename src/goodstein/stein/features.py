@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
-from goodstein.stein.forms import BlockForm
-from goodstein.stein.tiles import Functionals, Prepared
+from goodstein.numerics.distances import Placed
+from goodstein.stein.forms import BlockForm, Distances, Term
+from goodstein.stein.tiles import Centred, Functionals, Prepared
 from goodstein.types import Array
 
 
@@ -92,6 +93,11 @@ class SteinFeatures:
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
         return SteinForm(self, kernel)
+
+    @cached_property
+    def centred(self) -> Centred:
+        """About a centre in their midst, in which matrix products are most precise."""
+        return Centred.of(self)
 
     def seen_by(self, kernel: Kernel) -> tuple[SteinFeatures, Kernel]:
         """The features in a fitted kernel's own coordinates, and the kernel there."""
@@ -172,7 +178,8 @@ class SteinForm(BlockForm):
     @cached_property
     def prepared(self) -> Prepared:
         """Made when the first block is asked for: a form that is only permuted never needs it."""
-        return Prepared(*self.features.seen_by(self.kernel))
+        features, kernel = self.features.seen_by(self.kernel)
+        return Prepared(features.centred, kernel)
 
     @property
     def n(self) -> int:
@@ -187,11 +194,30 @@ class SteinForm(BlockForm):
     def block(self, rows: slice, cols: slice) -> Array:
         return self.prepared.block(rows, cols)
 
+    @property
+    def thin_points(self) -> Placed | None:
+        return self.prepared.features.placed if self.prepared.close else None
+
+    def terms(self, distances: Distances) -> Iterator[Term]:
+        factors = self.prepared.features.factors
+        curvature = distances.kept(factors, lambda: factors.curvature(distances.rows, distances.cols))
+        for function, (p, q, r) in distances.functions(self.prepared.kernel):
+            if curvature is not None and r != 0.0:
+                yield Term(function, curvature, None, r)
+                r = 0.0
+            # A lone part is the same for all kernels that take multiples of it.
+            alone = [w for w in (p, q, r) if w != 0.0]
+            if alone:
+                unit = alone[0] if len(alone) == 1 else 1.0
+                columns, right = factors.right(p / unit, q / unit, r / unit, 0.0)
+                left = factors.narrow if r == 0.0 else factors.left
+                yield Term(function, left[:, columns], right, unit)
+
     def diagonal(self) -> Array:
         features: Functionals = self.features
         kernel = self.kernel
         if isinstance(kernel, Whitened):
-            features, kernel = self.prepared, self.prepared.kernel
+            features, kernel = self.prepared.features, self.prepared.kernel
         phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
         value, weight = features.value, features.weight
         m = features.points.shape[1]
@@ -237,6 +263,10 @@ class AnchoredForm(BlockForm):
         out += (shift[rows] + constant)[:, None]
         out += shift[cols]
         return out
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        shift, constant = self._shift
+        return self._inner, 1.0, (self.n - 1) * (2.0 * float(shift.sum()) + self.n * constant)
 
     def diagonal(self) -> Array:
         shift, constant = self._shift
