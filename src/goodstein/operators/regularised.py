@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
-from goodstein.types import Array
+from goodstein.stein.totals import loose_block
+from goodstein.types import Array, Single
 from goodstein.validation import check_count, check_positive
 
 DRAWS = 500
@@ -34,6 +36,8 @@ SAFE = 0.03
 """A strength at which level was found at every size of the reference; see :meth:`Regularised.least`."""
 ROUNDING = 1e-9
 """Entries of a Stein matrix that differ by less than this share of the largest are the same."""
+SINGLE = 3e-3
+"""Strengths from which on a statistic may do with single precision."""
 SMALLEST = 1e-6
 """Strengths below this would be lost in rounding errors."""
 
@@ -245,9 +249,9 @@ class RegularisedFeatures:
         if len(self.rest) == len(self.reference) and (self.rest == self.reference).all():
             return _whole(inner, ridge)
         joint, m = inner.take(np.concatenate([self.reference, self.rest])), len(self.reference)
-        factor = _factor(inner.take(self.reference), ridge)
-        projected = _projected(joint, slice(0, m), slice(m, joint.n), factor)
-        return RegularisedForm(inner.take(self.rest), projected, ridge)
+        factor = Factor(inner.take(self.reference), ridge)
+        projection = Projection(joint, slice(0, m), slice(m, joint.n), factor)
+        return RegularisedForm(inner.take(self.rest), projection.values, ridge)
 
 
 @dataclass(frozen=True)
@@ -269,8 +273,8 @@ class DrawnFeatures:
         inner, n = self.inner.form(kernel), self.n
         diagonal = finite_diagonal(inner, n)[n:]
         factor, ridge = self.reference.factor(inner, n, diagonal, self.strength, kernel)
-        projected = _projected(inner, slice(n, inner.n), slice(0, n), factor)
-        return RegularisedForm(inner.take(np.arange(n)), projected, ridge)
+        projection = Projection(inner, slice(n, inner.n), slice(0, n), factor)
+        return DrawnForm(inner.take(np.arange(n)), projection, ridge, self.strength)
 
 
 class Reference:
@@ -283,7 +287,7 @@ class Reference:
     def __init__(self, draws: Array) -> None:
         self.draws = draws
         self._points: Array | None = None
-        self._factored: tuple[Any, Array, Array, float] | None = None
+        self._factored: tuple[Any, Array, Factor, float] | None = None
 
     def points(self, points: Any, n: int) -> Any:
         """What a kernel is fitted to, of the points of n observations and the draws."""
@@ -296,14 +300,14 @@ class Reference:
 
     def factor(
         self, inner: BlockForm, n: int, diagonal: Array, strength: float, kernel: Any
-    ) -> tuple[Array, float]:
+    ) -> tuple[Factor, float]:
         """L with L Lᵀ = mλI + h(Z, Z), and λ."""
         probe = np.concatenate([diagonal, inner.block(slice(n, n + 1), slice(n, inner.n))[0]])
         before = self._factored
         same = before is not None and before[0] is kernel and _close(before[1], probe)
         if before is None or not same:
             ridge = _ridge(diagonal, strength)
-            factor = _factor(inner.take(np.arange(n, inner.n)), ridge)
+            factor = Factor(inner.take(np.arange(n, inner.n)), ridge)
             self._factored = before = kernel, probe, factor, ridge
         return before[2], before[3]
 
@@ -341,26 +345,53 @@ def _whole(inner: BlockForm, ridge: float) -> DenseForm:
     return DenseForm(0.5 * n * (inverse + inverse.T))
 
 
-def _factor(reference: BlockForm, ridge: float) -> Array:
+class Factor:
     """L, lower triangular, with L Lᵀ = mλI + h(Z, Z)."""
-    m = reference.n
-    with one_blas_thread():
-        shifted = reference.matrix()
-        shifted.flat[:: m + 1] += m * ridge
-        return np.asarray(np.linalg.cholesky(shifted))
+
+    def __init__(self, reference: BlockForm, ridge: float) -> None:
+        m = reference.n
+        with one_blas_thread():
+            shifted = reference.matrix()
+            shifted.flat[:: m + 1] += m * ridge
+            self.lower = np.linalg.cholesky(shifted)
+
+    @cached_property
+    def inverse(self) -> Single:
+        """L⁻¹ in single precision, a product with which is faster than solving."""
+        from scipy.linalg import solve_triangular
+
+        eye = np.eye(len(self.lower))
+        return np.asarray(solve_triangular(self.lower, eye, lower=True, check_finite=False), np.float32)
 
 
-def _projected(inner: BlockForm, reference: slice, rest: slice, factor: Array) -> Array:
-    """W = h(·, Z) L⁻ᵀ at the tested observations, (n, m)."""
-    from scipy.linalg import solve_triangular
+@dataclass(frozen=True)
+class Projection:
+    """W = h(·, Z) L⁻ᵀ at the tested observations, (n, m), from the form of all and where they are in it."""
 
-    w = np.empty((rest.stop - rest.start, len(factor)))
-    with one_blas_thread():
-        for cols in cut(rest.start, rest.stop, 256):
-            block = inner.block(reference, cols)
-            solved = solve_triangular(factor, block, lower=True, check_finite=False)
-            w[cols.start - rest.start : cols.stop - rest.start] = solved.T
-    return w
+    form: BlockForm
+    reference: slice
+    rest: slice
+    factor: Factor
+
+    @cached_property
+    def values(self) -> Array:
+        """W."""
+        from scipy.linalg import solve_triangular
+
+        start, stop = self.rest.start, self.rest.stop
+        w = np.empty((stop - start, len(self.factor.lower)))
+        with one_blas_thread():
+            for cols in cut(start, stop, 256):
+                block = self.form.block(self.reference, cols)
+                solved = solve_triangular(self.factor.lower, block, lower=True, check_finite=False)
+                w[cols.start - start : cols.stop - start] = solved.T
+        return w
+
+    @property
+    def single(self) -> Array:
+        """W in single precision, for sums in which its errors average out."""
+        block = loose_block(self.form, self.reference, self.rest).astype(np.float32)
+        return np.asarray((self.factor.inverse @ block).T, np.float64)
 
 
 class RegularisedForm(BlockForm):
@@ -384,13 +415,35 @@ class RegularisedForm(BlockForm):
         out *= 1.0 / self._ridge
         return out
 
+    @property
+    def vanishes(self) -> bool:
+        return self._inner.vanishes
+
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        w, (inner, factor, rest) = self._projected, self._inner.reduced()
+        return self._reduced(self._projected)
+
+    def _reduced(self, w: Array) -> tuple[BlockForm | None, float, float]:
+        inner, factor, rest = self._inner.reduced()
         total = w.sum(axis=0)
-        rest -= float(total @ total) - float(np.einsum("ij,ij->", w, w))
+        rest -= float(total @ total) - float(np.vdot(w, w))
         return inner, factor / self._ridge, rest / self._ridge
 
     def diagonal(self) -> Array:
         w = self._projected
         left = self._inner.diagonal() - np.einsum("ij,ij->i", w, w)
         return np.asarray(np.maximum(left, 0.0) / self._ridge)  # below zero by rounding only
+
+
+class DrawnForm(RegularisedForm):
+    """The same, with W made when a block is asked for: a statistic alone needs less of it."""
+
+    def __init__(self, inner: BlockForm, projection: Projection, ridge: float, strength: float) -> None:
+        self._inner, self._projection, self._ridge, self._strength = inner, projection, ridge, strength
+
+    @cached_property
+    def _projected(self) -> Array:  # type: ignore[override]
+        return self._projection.values
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        # 1/λ multiplies rounding errors.
+        return self._reduced(self._projection.single if self._strength >= SINGLE else self._projected)

@@ -17,7 +17,7 @@ from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel, Median, RadialKernel
 from goodstein.operators.base import Operator
 from goodstein.stein.features import Features
-from goodstein.stein.forms import BlockForm, finite_diagonal
+from goodstein.stein.forms import BlockForm
 from goodstein.stein.totals import statistics
 from goodstein.types import Array
 
@@ -69,7 +69,7 @@ class Problem:
         form = self.features.form(self.fitted_kernel)
         if self.operator.diagonal_counts:
             return form
-        if not finite_diagonal(form).any():
+        if form.vanishes:
             raise InputError(
                 f"{self.fitted_operator!r} is zero at all {form.n} observations, so the test sees nothing. "
                 "Check the auxiliary function, and that the data do not all lie on the boundary."

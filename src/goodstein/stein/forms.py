@@ -73,6 +73,11 @@ class BlockForm(ABC):
         """The mean over all entries, diagonal included."""
         return float(self.matrix().mean())
 
+    @property
+    def vanishes(self) -> bool:
+        """Whether it is zero; raises where its diagonal is not finite."""
+        return not finite_diagonal(self).any()
+
     def reduced(self) -> tuple[BlockForm | None, float, float]:
         """A form whose sum over i ≠ j, times a factor and with a number added, is that of this one."""
         return self, 1.0, 0.0

@@ -50,6 +50,19 @@ def statistics(forms: Sequence[BlockForm], workers: Workers = 1) -> Array:
     return np.asarray((factors * sums + rests) / (n * (n - 1)))
 
 
+def loose_block(form: BlockForm, rows: slice, cols: slice) -> Array:
+    """H[rows, cols] from functions in single precision where there are such, for sums over many entries."""
+    placed = form.thin_points
+    if placed is None:
+        return form.block(rows, cols)
+    distances = Distances(placed[rows].squared_distances(placed[cols]), rows, cols)
+    out = np.zeros(distances.rho.shape)
+    for function, left, right, multiple in form.terms(distances):
+        tile = left if right is None else left[rows] @ right[cols].T
+        out += multiple * (function * tile)
+    return out
+
+
 @dataclass
 class _View:
     """Forms that look at the same points, and their places."""
