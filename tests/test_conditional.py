@@ -182,8 +182,10 @@ def test_categories_that_share_nothing_are_tested_apart():
 
 def test_bandwidths_come_from_x_and_y_separately():
     problem = compose_conditional(100 * X, Y, gs.ConditionalModel(score=wiggly_score))
-    assert problem.fitted_operator.x_kernel.bandwidth == pytest.approx(0.5 * gs.Median()(100 * X))
-    assert problem.fitted_kernel.bandwidth == pytest.approx(0.5 * gs.Median()(Y))
+    x_kernel = problem.fitted_operator.x_kernel
+    assert x_kernel.bandwidths == pytest.approx(0.5 * gs.Median()(x_kernel.coordinates(100 * X)))
+    seen = problem.fitted_kernel.coordinates(Y)
+    assert problem.fitted_kernel.bandwidths == pytest.approx(0.5 * gs.Median()(seen))
     discrete = compose_conditional(x1, (x1 > 0) * 1.0, line_odds, domain=gs.Lattice(2, 1))
     assert discrete.kernel == gs.Hamming()
 
@@ -550,3 +552,11 @@ def test_operators_must_ask_for_the_observations():
 
     with pytest.raises(gs.InputError, match="5 outcomes were asked for at 12 rows of covariates"):
         matrix(x1, y1, line, operator=Elsewhere())
+
+
+def test_one_pair_can_be_taken_and_not_be_tested():
+    pairs = gs.Paired(np.arange(6.0).reshape(3, 2), [1.0, 2.0, 3.0])
+    one = pairs.take(np.array([2]))
+    assert len(one) == 1 and one.x.tolist() == [[4.0, 5.0]] and one.y.tolist() == [3.0]
+    with pytest.raises(gs.InputError, match="`x` has 1 row; a test needs at least 2"):
+        gs.ksd_test(one, gs.ConditionalModel(score=lambda y, x: -y), rng=1)

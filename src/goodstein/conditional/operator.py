@@ -14,8 +14,9 @@ from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels import Gaussian, Kernel, Median
+from goodstein.kernels import Gaussian, Kernel, Median, Whitened
 from goodstein.kernels.base import Wrapped
+from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
@@ -47,7 +48,8 @@ class Conditional(Wrapping):
     x_kernel
         The kernel in x: any kernel of the library, or an object that is called with rows (n, p) and (m, p)
         and returns (n, m), for example for categories; None takes :class:`Gaussian` with half the median
-        distance, since a wider one blurs where in x the model is wrong.
+        distance, since a wider one blurs where in x the model is wrong, each covariate in units of its
+        median absolute deviation.
 
     References
     ----------
@@ -92,8 +94,11 @@ class Conditional(Wrapping):
         x = data.covariates
         if not np.ptp(x, axis=0).any():
             return replace(self, operator=inner, x_kernel=Constant())
+        kernel = _as_kernel(self.x_kernel)
+        if self.x_kernel is None and x.shape[1] > 1:  # covariates may be measured in different units
+            kernel = Whitened(kernel, metric="spread")
         try:
-            return replace(self, operator=inner, x_kernel=_as_kernel(self.x_kernel).fitted(x))
+            return replace(self, operator=inner, x_kernel=kernel.fitted(x))
         except InputError as error:
             raise error.told("x") from None
 
@@ -163,7 +168,7 @@ class Constant(Kernel):
 
 
 @dataclass(frozen=True)
-class ConditionalFeatures:
+class ConditionalFeatures(Located):
     """Features in y, and the covariates with their kernel."""
 
     inner: Features
@@ -174,6 +179,10 @@ class ConditionalFeatures:
     def points(self) -> Any:
         """Those in y: the bandwidth in x is a matter of the kernel in x."""
         return self.inner.points
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.inner.frame if isinstance(self.inner, Located) else None
 
     def form(self, kernel: Any) -> ConditionalForm:
         """The Stein matrix under a fitted kernel in y."""

@@ -31,6 +31,7 @@ class Euclidean(OfDimension):
     """
 
     has_boundary = False
+    mixed_units = True
 
     def contains(self, x: Array) -> BoolArray:
         return np.asarray(np.isfinite(x).all(axis=1))

@@ -83,6 +83,11 @@ class Polytope(Frozen, Domain):
         return int(self.A.shape[1])
 
     @property
+    def mixed_units(self) -> bool:
+        """A half-space stays one in any units; several faces would change their distances."""
+        return len(self.b) == 1
+
+    @property
     def bounded(self) -> bool:
         return bool(np.isfinite(self._bounds).all())
 

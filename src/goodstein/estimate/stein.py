@@ -252,6 +252,8 @@ class MinimumStein(Estimator):
     array([0.5, 1. , 2. ])
     """
 
+    method = "minimum Stein discrepancy"  # no annotation: not a field
+
     operator: Operator | None = None
     kernel: Kernel | None = None
     starts: int = 5
@@ -272,8 +274,7 @@ class MinimumStein(Estimator):
         features, slopes = _affine_features(operator, sample)
         kernel = choose_kernel(self.kernel, operator).fitted(features.points)
         if isinstance(kernel, Whitened):
-            each = [SteinFeatures(features.points, s, features.weight) for s in np.moveaxis(slopes, 2, 0)]
-            slopes = np.stack([one.mapped(kernel.linear_map).value for one in each], axis=2)
+            slopes = np.stack([kernel.fixed.values(one) for one in np.moveaxis(slopes, 2, 0)], axis=2)
         features, kernel = features.seen_by(kernel)
         objective = DiscrepancyObjective(family.scores(sample), features, slopes, kernel)
         fit = self._search(family, sample, objective, rng)
@@ -298,8 +299,8 @@ def _require_identity(operator: Operator, sample: Sample) -> None:
         if not face.identity:
             raise InputError(
                 f"{operator!r} does not vanish at the face {face.face} of {sample.domain!r}, so Stein's "
-                "identity fails there and the estimate would be wrong. Leave `operator` out, or use "
-                "Standardised()."
+                "identity fails there and the estimate would be wrong. Leave `operator` of MinimumStein out, "
+                "or use Standardised()."
             )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
+from goodstein.kernels.frames import Located
 from goodstein.kernels.tile import Parts, Tile
 from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, Single
@@ -78,6 +79,10 @@ class Kernel:
     def fitted(self, points: Any) -> Kernel:
         """The same kernel with everything that it takes from the data fixed."""
         return self
+
+    def fitted_to(self, features: Any) -> Kernel:
+        """The same with everything fixed that it takes from features, which know more than their points."""
+        return self.fitted(features.points)
 
     def scaled(self, factor: float) -> Kernel:
         """The same kernel with those bandwidths that are numbers multiplied by a factor."""
@@ -173,6 +178,13 @@ class RadialKernel(Kernel, ABC):
             return self
         return replace(self, bandwidth=float(self._rule(points)))
 
+    def fitted_to(self, features: Any) -> Self:
+        """The median distance, of which several kernels take multiples, is found only once."""
+        multiple = self.median_multiple
+        if multiple is None or not isinstance(features, Located):
+            return self.fitted(features.points)
+        return replace(self, bandwidth=multiple * features.median_distance)
+
     @property
     def _rule(self) -> Any:
         return Median() if self.bandwidth is None else self.bandwidth
@@ -249,6 +261,9 @@ class Sum(Kernel):
 
     def fitted(self, points: Array) -> Sum:
         return Sum(tuple(kernel.fitted(points) for kernel in self.kernels))
+
+    def fitted_to(self, features: Any) -> Sum:
+        return Sum(tuple(kernel.fitted_to(features) for kernel in self.kernels))
 
     def scaled(self, factor: float) -> Sum:
         return Sum(tuple(kernel.scaled(factor) for kernel in self.kernels))

@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
+from goodstein.kernels.frames import weight_unit
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
@@ -26,14 +27,16 @@ class Dilation(Wrapping):
 
     It asks whether the data are stretched or squeezed about c as the model says. In several dimensions a
     change of scale or of the tails is lost in the ordinary discrepancy; here it is nearly all. A shift of the
-    mean it hardly sees: use it beside the operator inside, as :func:`aggregated_test` does.
+    mean it hardly sees: use it beside the operator inside, as :func:`aggregated_test` does. A diagonal G, and
+    a with it, is first divided by the root mean squares of its entries, so that units of coordinates do not
+    count.
 
     Parameters
     ----------
     operator
         The operator inside, with plain :class:`SteinFeatures`; None takes the domain's own.
     centre
-        c, (m,), in the coordinates in which the kernel sees the data; None takes the mean of the others.
+        c, (m,), in the coordinates of the features of the operator inside; None takes the mean of the others.
 
     Notes
     -----
@@ -77,6 +80,9 @@ class Dilation(Wrapping):
                 "needs as many as there are coordinates."
             )
         arm = self._arm(y)
+        if g is not None and g.ndim == 2 and len(arm[0]) > 1:  # each coordinate in the unit of its weight
+            unit = weight_unit(g)
+            a, g = a * unit, g * unit
         trace: Array | float
         if g is None:
             moved, trace = arm, float(y.shape[1])
@@ -87,7 +93,7 @@ class Dilation(Wrapping):
         else:
             moved, trace = np.einsum("nij,nj->ni", g, arm), np.einsum("nii->n", g)
         value = np.einsum("ij,ij->i", a, arm) + trace
-        return SteinFeatures(y, value[:, None], moved[:, :, None])
+        return SteinFeatures(y, value[:, None], moved[:, :, None], inside=inner)
 
     def choose(self, domain: Domain) -> Operator:
         return default_operator(domain)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from goodstein.auditing.report import Check
+from goodstein.auditing.serial import dependence
 from goodstein.data.points import draw
 from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
+from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
@@ -20,8 +23,8 @@ from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
 from goodstein.validation import check_count
 
-CHECKED, LARGEST = 500, 6.0
-"""Draws in which the audit looks for dependence, and the correlation that it minds, in standard errors."""
+CHECKED, LONGEST = 500, 1.5
+"""Draws in which the audit looks for dependence, and the correlation time that it minds."""
 CHUNK = 4096
 """Draws that are looked at together."""
 RESOLVED = 1e-13
@@ -119,12 +122,12 @@ class MeanEmbedding(Operator):
         """Nothing but independent draws: no identity has to hold."""
         _require_sampler(model)
         drawn = draw(model, domain, CHECKED, rng)
-        correlation = _serial_correlation(domain.embedded(drawn))
-        if correlation > LARGEST / np.sqrt(CHECKED):
+        seen = dependence([domain.embedded(drawn)], [CHECKED])
+        if seen.certain and seen.time > LONGEST:
             message = (
-                f"Successive draws of {model.name} are correlated ({correlation:.2f} in one coordinate), as "
-                "those of a Markov chain are, and MeanEmbedding needs independent ones. Thin the chain, or "
-                "shuffle draws of a long one; or use an operator that needs the score only."
+                f"Successive draws of {model.name} are correlated, with a correlation time of "
+                f"{seen.time:.2g}, as those of a Markov chain are, and MeanEmbedding needs independent ones. "
+                "Thin the chain, or shuffle draws of a long one; or use an operator that needs the score."
             )
             return [Check("draws", "fail", message)]
         return [Check("draws", "pass", f"Needs independent draws of {model.name}, and no score.")]
@@ -156,14 +159,6 @@ class _OnLattice(MeanEmbedding):
         return Hamming()
 
 
-def _serial_correlation(points: Array) -> float:
-    """The largest correlation of successive rows in one coordinate."""
-    centred = points - points.mean(axis=0)
-    size = np.einsum("ij,ij->j", centred, centred)
-    lagged = np.einsum("ij,ij->j", centred[1:], centred[:-1])
-    return float(np.max(np.abs(np.divide(lagged, size, out=np.zeros_like(size), where=size > 0))))
-
-
 def _require_sampler(model: Any) -> None:
     if not model.has_sample:
         raise InputError(
@@ -173,12 +168,22 @@ def _require_sampler(model: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Located):
     """Draws for each of n observations, (n, m, k), and landmarks Z, (L, k)."""
 
     others: Array
     landmarks: Array
     _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
+
+    @property
+    def points(self) -> Array:
+        """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
+        return self.landmarks
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Units in which the landmarks spread alike in every coordinate."""
+        return spread_frame(self.landmarks)
 
     def seen_by(self, kernel: Kernel) -> Seen:
         """What a fitted kernel makes of them."""
@@ -208,7 +213,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class EmbeddingFeatures:
+class EmbeddingFeatures(Located):
     """Observations, (n, k), and what they are compared with."""
 
     observations: Array
@@ -216,8 +221,12 @@ class EmbeddingFeatures:
 
     @property
     def points(self) -> Array:
-        """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
-        return self.drawn.landmarks
+        """The landmarks, to which kernels are fitted."""
+        return self.drawn.points
+
+    @property
+    def shared(self) -> Located:
+        return self.drawn
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""

@@ -10,6 +10,7 @@ import numpy as np
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, RadialKernel
+from goodstein.kernels.frames import Frame, Located
 from goodstein.kernels.lattice import LatticeKernel
 from goodstein.operators.base import Operator, Wrapping
 from goodstein.stein.features import SteinFeatures
@@ -41,7 +42,7 @@ class FiniteSet(Wrapping):
 
 
 @dataclass(frozen=True)
-class FiniteSetFeatures:
+class FiniteSetFeatures(Located):
     """Stein features, and where to look at them."""
 
     inner: SteinFeatures
@@ -51,6 +52,10 @@ class FiniteSetFeatures:
     def points(self) -> Array:
         """What bandwidth rules look at, (n, m)."""
         return self.inner.points
+
+    @property
+    def frame(self) -> Frame | None:
+        return self.inner.frame
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """The matrix τ τᵀ."""

@@ -15,12 +15,13 @@ from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError
+from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
+from goodstein.kernels.frames import Frame, Located
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features
+from goodstein.stein.features import Features, SteinFeatures
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.stein.totals import loose_block
 from goodstein.types import Array, Single
@@ -194,8 +195,9 @@ class Regularised(Wrapping):
         )
         if self.strength >= least * (1 - 1e-9):
             return question.passed(message)
-        other = "fraction=0.2, " if self.fraction is None else ""
-        message += f" Use {other}null=MonteCarlo(), or a larger strength."
+        share = "fraction=0.2" if takes("fraction") else "Regularised(..., fraction=0.2)"
+        other = f"{share}, " if self.fraction is None else ""
+        message += f" Use {other}{given('null', 'MonteCarlo()')}, or a larger strength."
         return question.failed(message, asymptotic=True)
 
     def _plan(self, model: Any, data: Any) -> tuple[bool, int]:
@@ -228,7 +230,7 @@ class Regularised(Wrapping):
 
 
 @dataclass(frozen=True)
-class RegularisedFeatures:
+class RegularisedFeatures(Located):
     """Features of the operator inside, and which of them are reference points, which are tested."""
 
     inner: Features
@@ -241,6 +243,14 @@ class RegularisedFeatures:
     def points(self) -> Any:
         """Those of all data, so that the bandwidth is that of the plain test."""
         return self.inner.points[: self.n_data]
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """That of the plain test too."""
+        inner = self.inner
+        if isinstance(inner, SteinFeatures):
+            inner = inner.take(np.arange(self.n_data))
+        return inner.frame if isinstance(inner, Located) else None
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""
@@ -255,7 +265,7 @@ class RegularisedFeatures:
 
 
 @dataclass(frozen=True)
-class DrawnFeatures:
+class DrawnFeatures(Located):
     """Features of the operator inside at n observations, and behind them at draws of the model."""
 
     inner: Features
@@ -266,7 +276,11 @@ class DrawnFeatures:
     @property
     def points(self) -> Any:
         """Those of the draws: kernel and covariance are then the same whatever the data."""
-        return self.reference.points(self.inner.points, self.n)
+        return self.shared.points
+
+    @cached_property
+    def shared(self) -> Located:
+        return self.reference.seen(self.inner, self.n)
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the observations."""
@@ -275,6 +289,13 @@ class DrawnFeatures:
         factor, ridge = self.reference.factor(inner, n, diagonal, self.strength, kernel)
         projection = Projection(inner, slice(n, inner.n), slice(0, n), factor)
         return DrawnForm(inner.take(np.arange(n)), projection, ridge, self.strength)
+
+
+@dataclass(frozen=True, eq=False)
+class _Points(Located):
+    """Points alone."""
+
+    points: Any
 
 
 class Reference:
@@ -286,16 +307,18 @@ class Reference:
 
     def __init__(self, draws: Array) -> None:
         self.draws = draws
-        self._points: Array | None = None
+        self._features: SteinFeatures | None = None
         self._factored: tuple[Any, Array, Factor, float] | None = None
 
-    def points(self, points: Any, n: int) -> Any:
-        """What a kernel is fitted to, of the points of n observations and the draws."""
-        own = points[n:] if len(points) == n + len(self.draws) else points
-        before = self._points
-        if before is not None and np.array_equal(before, own):
+    def seen(self, inner: Any, n: int) -> Located:
+        """What kernels are fitted to, of features at n observations and the draws."""
+        if not isinstance(inner, SteinFeatures):
+            shared = inner.shared if isinstance(inner, Located) else None
+            return shared if shared is not None else _Points(inner.points[n:])
+        own, before = inner.take(np.arange(n, len(inner))), self._features
+        if before is not None and own.equals(before):
             return before
-        self._points = own
+        self._features = own
         return own
 
     def factor(

@@ -8,9 +8,11 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
+from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
-from goodstein.operators.base import Operator, as_operator
+from goodstein.kernels.whitened import Whitened
+from goodstein.operators.base import Operator, OwnOperator, as_operator
 from goodstein.pipeline.kinds import kind_of
 from goodstein.problems.problem import Problem
 from goodstein.validation import draw_seed
@@ -41,6 +43,7 @@ def compose(
     check_domain(domain)
     if data is None and not without_data:
         raise InputError("is None. Pass the observations.", argument="data", predicate=True)
+    data = contents(data)
     given = None if operator is None else as_operator(operator)
     arranged = kind_of(data, model, given)(data, model, domain, given)
     observed, wrapped, place = arranged.data, arranged.model, arranged.domain
@@ -48,7 +51,7 @@ def compose(
     if place is not None:
         placed = placed.on(place)
     placed = placed.seeded(seeds[2])
-    chosen = choose_kernel(kernel, placed)
+    chosen = choose_kernel(kernel, placed, place)
     if observed is not None:
         observed = observed.prepared(wrapped, seeds)
         wrapped = placed.null_model(wrapped, observed.observations)
@@ -61,9 +64,17 @@ def check_domain(domain: Any) -> None:
         raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
 
 
-def choose_kernel(kernel: Any, operator: Operator) -> Kernel:
-    """The user's kernel, or the operator's default, or the library's."""
+def choose_kernel(kernel: Any, operator: Operator, domain: Domain | None = None) -> Kernel:
+    """The user's kernel, or the operator's default, or the library's, on a domain in its units."""
     own = operator.default_kernel() if kernel is None else kernel
     if own is None:
-        return IMQ()
-    return operator.adapted(as_kernel(own))
+        return in_units(IMQ(), domain)
+    chosen = operator.adapted(as_kernel(own))
+    ours = kernel is None and not isinstance(operator, OwnOperator)
+    return in_units(chosen, domain) if ours else chosen
+
+
+def in_units(kernel: Kernel, domain: Domain | None) -> Kernel:
+    """A kernel of the library's choice, such that units of the coordinates do not count where they differ."""
+    mixed = domain is not None and domain.mixed_units and domain.dim > 1
+    return Whitened(kernel, metric="score") if mixed and kernel.radial else kernel

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
-from goodstein.kernels import Kernel, Median, RadialKernel
+from goodstein.kernels import Kernel
+from goodstein.kernels.frames import Located
 from goodstein.operators.base import Operator
+from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.totals import statistics
@@ -61,7 +64,7 @@ class Problem:
     @cached_property
     def fitted_kernel(self) -> Kernel:
         """The kernel with its bandwidth fixed."""
-        return self.kernel.fitted(self.features.points)
+        return self.kernel.fitted_to(self.features)
 
     @cached_property
     def form(self) -> BlockForm:
@@ -75,6 +78,11 @@ class Problem:
                 "Check the auxiliary function, and that the data do not all lie on the boundary."
             )
         return form
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """Whether the observations depend on each other in their order, as this test sees them."""
+        return dependence_of(self.data, [self.form])
 
     def statistic(self, workers: Workers = 1) -> float:
         """The U-statistic of KSD², or the mean over all pairs where the operator says so."""
@@ -147,43 +155,33 @@ class Collection:
         return members
 
     def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
-        """Kernels with their bandwidths fixed; to points that are the same for all data only once."""
-        points = problem.features.points
+        """Kernels with bandwidths and metrics fixed; where the data have no part in it, once for all."""
+        shared = problem.features.shared if isinstance(problem.features, Located) else None
+        if shared is None:
+            return self._fit(problem.features, kernels, place)
         before = self.kept.get(place)
-        if before is None or before[0] is not points:
-            self.kept[place] = before = points, self._fit(points, kernels, place)
+        if before is None or before[0] is not shared:
+            self.kept[place] = before = shared, self._fit(problem.features, kernels, place)
         return before[1]
 
-    def _fit(self, points: Any, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
+    def _fit(self, features: Features, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
         try:
-            return [
-                replace(kernel, bandwidth=self._median(points) * kernel.median_multiple)
-                if isinstance(kernel, RadialKernel) and kernel.median_multiple is not None
-                else kernel.fitted(points)
-                for kernel in kernels
-            ]
+            return [kernel.fitted_to(features) for kernel in kernels]
         except BandwidthError:
             if self.fallback is None:
                 raise
             return list(self.fallback[place : place + len(kernels)])
 
-    def _median(self, points: Array) -> float:
-        """The median distance, which several operators need of the same points."""
-        medians: list[tuple[Array, float]] = self._medians
-        for known, median in medians:
-            if np.array_equal(known, points):
-                return median
-        medians.append((points, Median()(points)))
-        return medians[-1][1]
-
-    @cached_property
-    def _medians(self) -> list[tuple[Array, float]]:
-        return []
-
     @property
     def forms(self) -> list[BlockForm]:
         """The Stein forms of all members."""
         return [problem.form for problem in self.problems]
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """Whether the observations depend on each other in their order, as any of the members sees them."""
+        by_operator = {id(problem.features): problem for problem in reversed(self.problems)}
+        return dependence_of(self.data, [problem.form for problem in by_operator.values()])
 
     def statistics(self, workers: Workers = 1) -> Array:
         """The U-statistics of all members."""
@@ -205,7 +203,8 @@ class Collection:
 
     def with_model(self, model: Any) -> Collection:
         """The same questions of another model."""
-        return replace(self, groups=tuple((p.with_model(model), kernels) for p, kernels in self.groups))
+        groups = tuple((p.with_model(model), kernels) for p, kernels in self.groups)
+        return Collection(groups, self.fallback)
 
     def simulate(self, rng: np.random.Generator) -> Data:
         """Draw from the model as many observations as there are, of the same kind.

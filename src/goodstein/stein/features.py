@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
+from goodstein.kernels.frames import Frame, Located, score_frame
 from goodstein.numerics.distances import Placed
 from goodstein.stein.forms import BlockForm, Distances, Term
-from goodstein.stein.tiles import Centred, Functionals, Prepared
+from goodstein.stein.tiles import Centred, Prepared
 from goodstein.types import Array
 
 
@@ -42,7 +43,7 @@ def require_finite(remedy: str, arrays: Mapping[str, Array | None]) -> None:
 
 
 @dataclass(frozen=True)
-class SteinFeatures:
+class SteinFeatures(Located):
     """A Stein operator at n observations, as linear functionals on test functions f.
 
     Observation i stands for
@@ -62,11 +63,15 @@ class SteinFeatures:
     weight
         G: None for the identity; (n,) for a multiple of it; (n, m) for a diagonal matrix;
         (n, m, J) for a full one.
+    inside
+        Features at the same points from which these were made, if their test functions belong to the
+        coordinates and those of these do not: a metric comes from them.
     """
 
     points: Array
     value: Array
     weight: Array | None = None
+    inside: SteinFeatures | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         n, m = self.points.shape
@@ -92,7 +97,7 @@ class SteinFeatures:
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
-        return SteinForm(self, kernel)
+        return SteinForm(*self.seen_by(kernel))
 
     @cached_property
     def centred(self) -> Centred:
@@ -102,8 +107,33 @@ class SteinFeatures:
     def seen_by(self, kernel: Kernel) -> tuple[SteinFeatures, Kernel]:
         """The features in a fitted kernel's own coordinates, and the kernel there."""
         if isinstance(kernel, Whitened):
-            return self.mapped(kernel.linear_map), kernel.kernel
+            return self.seen_in(kernel.fixed), kernel.kernel
         return self, kernel
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """Coordinates in which neither units nor correlations count."""
+        if self.inside is not None:
+            return self.inside.frame
+        if self.value.shape[1] != self.points.shape[1]:
+            return None
+        return score_frame(self.points, self.value, self.weight)
+
+    def seen_in(self, frame: Frame) -> SteinFeatures:
+        """The same operator in other coordinates; made once for all kernels that see them there."""
+        known: tuple[Frame, SteinFeatures] | None = self.__dict__.get("_seen")
+        if known is None or known[0] is not frame:
+            known = (frame, self._moved(frame))
+            self.__dict__["_seen"] = known
+        return known[1]
+
+    def _moved(self, frame: Frame) -> SteinFeatures:
+        points = frame.coordinates(self.points)
+        m = points.shape[1]
+        if self.value.shape[1] != m or (self.inside is not None and m > 1):
+            assert self.weight is not None
+            return SteinFeatures(points, self.value, frame.of_functions(self.weight))
+        return SteinFeatures(points, frame.values(self.value), frame.weights(self.weight))
 
     def along(self, vectors: Array) -> Array:
         """Gᵀr for a vector r at every observation, (n, m) to (n, J)."""
@@ -120,23 +150,18 @@ class SteinFeatures:
         phi, slope = kernel.profiles(np.einsum("ij,ij->i", difference, difference), order=1)
         return np.asarray(self.value * phi[:, None] + self.along(difference) * (2.0 * slope)[:, None])
 
+    def equals(self, other: SteinFeatures) -> bool:
+        """Whether all numbers are the same."""
+        if (self.weight is None) is not (other.weight is None):
+            return False
+        pairs = [(self.points, other.points), (self.value, other.value), (self.weight, other.weight)]
+        return all(one is None or np.array_equal(one, two) for one, two in pairs)  # type: ignore[arg-type]
+
     def take(self, index: npt.NDArray[np.intp]) -> Self:
         """The features of some observations, in the given order."""
         weight = None if self.weight is None else self.weight[index]
-        return replace(self, points=self.points[index], value=self.value[index], weight=weight)
-
-    def mapped(self, linear_map: Array) -> SteinFeatures:
-        """The same operator in coordinates z = Lᵀy, with test functions f(y) = L⁻ᵀf̃(z)."""
-        if self.value.shape[1] != self.points.shape[1]:
-            raise ScoreError("Whitening needs an operator with as many test functions as coordinates.")
-        inverse = np.linalg.inv(linear_map)
-        points, value = self.points @ linear_map, self.value @ inverse.T
-        if self.weight is None or self.weight.ndim == 1:
-            return SteinFeatures(points, value, self.weight)
-        if self.weight.ndim == 2:
-            full = linear_map.T @ (self.weight[:, :, None] * inverse.T)
-            return SteinFeatures(points, value, full)
-        return SteinFeatures(points, value, linear_map.T @ self.weight @ inverse.T)
+        inside = None if self.inside is None else self.inside.take(index)
+        return replace(self, points=self.points[index], value=self.value[index], weight=weight, inside=inside)
 
 
 @dataclass(frozen=True)
@@ -161,7 +186,7 @@ class AnchoredFeatures(SteinFeatures):
                 "not finite. Use an operator that does not need it."
             )
 
-    def mapped(self, linear_map: Array) -> SteinFeatures:
+    def _moved(self, frame: Frame) -> SteinFeatures:
         raise ScoreError("Features with a fixed point cannot be whitened. Pass the kernel inside Whitened.")
 
     def form(self, kernel: Kernel) -> BlockForm:
@@ -178,8 +203,7 @@ class SteinForm(BlockForm):
     @cached_property
     def prepared(self) -> Prepared:
         """Made when the first block is asked for: a form that is only permuted never needs it."""
-        features, kernel = self.features.seen_by(self.kernel)
-        return Prepared(features.centred, kernel)
+        return Prepared(self.features.centred, self.kernel)
 
     @property
     def n(self) -> int:
@@ -214,13 +238,9 @@ class SteinForm(BlockForm):
                 yield Term(function, left[:, columns], right, unit)
 
     def diagonal(self) -> Array:
-        features: Functionals = self.features
-        kernel = self.kernel
-        if isinstance(kernel, Whitened):
-            features, kernel = self.prepared.features, self.prepared.kernel
-        phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
-        value, weight = features.value, features.weight
-        m = features.points.shape[1]
+        phi, slope = (float(profile[0]) for profile in self.kernel.profiles(np.zeros(1), order=1))
+        value, weight = self.features.value, self.features.weight
+        m = self.features.points.shape[1]
         if weight is None:
             trace: Any = float(m)
         elif weight.ndim == 1:

@@ -29,7 +29,6 @@ from goodstein.operators import (
     SecondOrder,
     Standardised,
 )
-from goodstein.pipeline.compose import choose_kernel
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
 
@@ -74,9 +73,9 @@ def hammings(*rates: float) -> list[Kernel]:
     return [Hamming(rate) for rate in rates]
 
 
-def default_kernels(operator: Operator) -> list[Kernel]:
-    """Several bandwidths of the operator's own kernel."""
-    return choose_kernel(None, operator).at_scales(SCALES, RATES)
+def default_kernels(problem: Problem) -> list[Kernel]:
+    """Several bandwidths of the kernel of a problem that was composed without one."""
+    return problem.kernel.at_scales(SCALES, RATES)
 
 
 def default_collection(problem: Problem) -> list[Entry]:
@@ -101,7 +100,7 @@ def default_collection(problem: Problem) -> list[Entry]:
         return [Entry(operator, gaussians(1.0, 2.0, 4.0)), *_draws(sampled, gaussians(1.0))]
     if isinstance(operator, Difference):
         return [Entry(operator, hammings(0.3, 3.0)), *_draws(sampled, hammings(1.0))]
-    return [Entry(operator, default_kernels(operator))]
+    return [Entry(operator, default_kernels(problem))]
 
 
 def _can_draw(problem: Problem) -> bool:

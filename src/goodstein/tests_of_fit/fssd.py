@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence, Starts
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
@@ -16,7 +17,7 @@ from goodstein.nulls.spectral import ROWS, limit_law
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.operators.finite_set import FiniteSet, plain_features, require_analytic
-from goodstein.pipeline.compose import compose, draw_seeds
+from goodstein.pipeline.compose import compose, draw_seeds, in_units
 from goodstein.pipeline.run import run_test
 from goodstein.pipeline.split import require_points, split
 from goodstein.problems.problem import Problem
@@ -59,8 +60,8 @@ def fssd_test(
         As in :func:`ksd_test`; the operator must have plain features, as :class:`Langevin` and
         :class:`Standardised` do.
     kernel
-        A real analytic kernel; None takes :class:`Gaussian`. A bandwidth that is given as a number is
-        kept, otherwise it is chosen together with the locations.
+        A real analytic kernel; None takes :class:`Gaussian`, in the metric of :func:`ksd_test`. A bandwidth
+        that is given as a number is kept, otherwise it is chosen together with the locations.
     n_locations
         J; not used if `locations` are given.
     train_fraction
@@ -101,7 +102,9 @@ def fssd_test(
     check_share(train_fraction, "train_fraction")
     null = SpectralOfFeatures(check_count(n_resamples, "n_resamples"))
     seeds = draw_seeds(as_generator(rng))
-    problem = compose(data, model, domain, operator, Gaussian() if kernel is None else kernel, seeds)
+    problem = compose(data, model, domain, operator, kernel, seeds)
+    if kernel is None:
+        problem = replace(problem, kernel=in_units(Gaussian(), problem.domain))
     require_points(problem, "fssd_test")
     require_analytic(problem.kernel)
     generator = np.random.default_rng([seeds[2], 1])
@@ -114,7 +117,7 @@ def fssd_test(
         learnt = learn(features, train.kernel, start, n_locations, generator)
     else:
         chosen = draw_locations(features.points, n_locations, generator) if start is None else start
-        learnt = Learnt(chosen, train.kernel.fitted(features.points), None)
+        learnt = Learnt(chosen, train.kernel.fitted_to(features), None)
     looked = replace(rest, operator=FiniteSet(train.fitted_operator, learnt.locations), kernel=learnt.kernel)
     details = {
         "locations": [[float(f"{number:.6g}") for number in row] for row in learnt.locations],
@@ -143,12 +146,28 @@ class SpectralOfFeatures(Null):
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         form = problem.form
         assert isinstance(form, LowRankForm)
+        if problem.dependence.found:
+            return self._in_batches(form, problem.dependence.batches, rng)
         centred = form.tau - form.tau.mean(axis=0)
         # Both products have the same positive eigenvalues.
         n, count = centred.shape
         product = centred.T @ centred if count <= n else centred @ centred.T
         parts = cut(0, self.n_resamples, ROWS)
         return Calibration(form.statistic, limit_law(np.linalg.eigvalsh(product / n), parts, rng) / n)
+
+    def _in_batches(self, form: LowRankForm, starts: Starts, rng: np.random.Generator) -> Calibration:
+        """Random signs on sums over batches of rows, which are nearly independent."""
+        sums = np.add.reduceat(form.tau, starts, axis=0)
+        signs = (
+            rng.choice([-1.0, 1.0], (part.stop - part.start, len(sums)))
+            for part in cut(0, self.n_resamples, ROWS)
+        )
+        squares = np.concatenate([((part @ sums) ** 2).sum(axis=1) for part in signs])
+        n = form.n
+        return Calibration(form.statistic, (squares - form.diagonal().sum()) / (n * (n - 1)))
+
+    def allows(self, dependence: Dependence) -> bool:
+        return True
 
 
 def _as_locations(locations: Any, m: int) -> Array:

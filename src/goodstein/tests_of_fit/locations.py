@@ -115,7 +115,7 @@ def learn(
                 f"{term!r} has no bandwidth that could be chosen. Use Gaussian(), IMQ() or "
                 "RationalQuadratic(), or optimise=False."
             )
-    fitted = kernel.fitted(features.points)
+    fitted = kernel.fitted_to(features)
     features, plain = features.seen_by(fitted)
     start = None if start is None else fitted.coordinates(start)
     criterion = LocationCriterion(features, plain)
@@ -155,7 +155,7 @@ def learn(
     locations, theta = centre + spread * found.x[:-1].reshape(first.shape), float(found.x[-1])
     chosen = fitted.scaled(math.exp(0.5 * theta)) if free else fitted
     if isinstance(fitted, Whitened):
-        locations = locations @ np.linalg.inv(fitted.linear_map)
+        locations = fitted.fixed.back(locations)
     return Learnt(np.ascontiguousarray(locations), chosen, -float(found.fun))
 
 

@@ -11,15 +11,15 @@ import numpy as np
 from goodstein.auxiliary.base import BoundaryDistance, as_auxiliary
 from goodstein.auxiliary.criterion import power_criterion
 from goodstein.auxiliary.functions import BallPower, ProductOfParts
-from goodstein.auxiliary.training import TrainingRows
 from goodstein.data.points import Points
+from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.operators import Coordinate, Langevin, LogRatio, Mirrored, SecondOrder, Standardised
 from goodstein.operators.base import Operator, as_operator
 from goodstein.pipeline.audit import quick_audit
-from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
+from goodstein.pipeline.compose import Seeds, compose, draw_seeds
 from goodstein.pipeline.split import split
 from goodstein.problems.problem import Problem
 from goodstein.survival.data import Censored
@@ -119,7 +119,7 @@ def select(
         raise SteinIdentityError(f"None of the {len(ranked)} candidates can be used. {reasons}")
     observations = problem.observations
     discrete = problem.domain is not None and problem.domain.discrete
-    training = TrainingRows(part.observations, discrete=discrete, whole=observations)
+    training = SeenRows(part.observations, discrete=discrete, whole=observations)
     return Selection(
         operator=Chosen(best.operator, training),
         kernel=best.kernel,
@@ -131,7 +131,6 @@ def select(
         domain=domain,
         training=training,
         rest=rest.data,
-        fitted_to_data=problem.model.was_fitted_to(observations),
         title=f"Selection for {problem.model.name} on {problem.domain!r}",
     )
 
@@ -157,10 +156,10 @@ def _evaluated(
     except InputError as error:
         return [Candidate(shown, kernel, *nothing, dropped=str(error))]
     found = []
-    each = [kernel] if kernel is not None else default_kernels(choose_kernel(None, problem.operator))
+    each = [kernel] if kernel is not None else default_kernels(problem.kernel)
     for wanted in each:
         try:
-            width = wanted.fitted(features.points)
+            width = wanted.fitted_to(features)
             with np.errstate(over="ignore", invalid="ignore"):
                 result = power_criterion(features.form(width))
             if not math.isfinite(result.value):
@@ -233,7 +232,8 @@ def _flat(own: Operator, domain: Domain) -> list[Operator]:
     if isinstance(domain, Simplex):
         return [LogRatio(), Mirrored(), Standardised(ProductOfParts())]
     if isinstance(domain, Box) and domain.has_boundary:
-        return [Mirrored(), Standardised(BoundaryDistance())]
+        # The nearest side of several is a matter of units.
+        return [Mirrored(), *([Standardised(BoundaryDistance())] if domain.dim == 1 else [])]
     if isinstance(domain, Ball):
         return [Standardised(BallPower(1)), Standardised(BallPower(4))]
     return []
