@@ -101,10 +101,12 @@ class Problem:
         """The same question of other data."""
         return replace(self, data=data)
 
-    def with_kernel(self, kernel: Kernel) -> Problem:
+    def with_kernel(self, kernel: Kernel, *, fitted: bool = False) -> Problem:
         """The same question with another kernel; the features, which may hold many draws, are kept."""
         moved = replace(self, kernel=kernel)
         moved.__dict__.update(fitted_operator=self.fitted_operator, features=self.features)
+        if fitted:
+            moved.__dict__["fitted_kernel"] = kernel
         return moved
 
     def with_model(self, model: Any) -> Problem:
@@ -151,7 +153,7 @@ class Collection:
         members: list[Problem] = []
         for problem, kernels in self.groups:
             fitted = self._fitted(problem, kernels, len(members))
-            members += [problem.with_kernel(kernel) for kernel in fitted]
+            members += [problem.with_kernel(kernel, fitted=True) for kernel in fitted]
         return members
 
     def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
