@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
@@ -23,7 +23,7 @@ def ksd_test(
     domain: Domain | None = None,
     operator: Operator | None = None,
     kernel: Kernel | None = None,
-    null: Null | None = None,
+    null: Null | Literal["auto"] | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -60,7 +60,8 @@ def ksd_test(
     null
         Null distribution: :class:`WildBootstrap`, :class:`Spectral`, :class:`MonteCarlo`, or, for
         a model fitted to the same data, :class:`ParametricBootstrap`. None takes ``WildBootstrap()``, and
-        ``MonteCarlo(199)`` for one graph, which has to be simulated.
+        ``MonteCarlo(199)`` for one graph, which has to be simulated; ``"auto"`` simulates where that is
+        affordable, as :func:`aggregated_test` does.
     workers
         Threads, -1 for all cores, or a :class:`concurrent.futures.Executor`; the result is the
         same for all of them.
