@@ -71,7 +71,7 @@ def recommended(message: str) -> list:
     """The operators that a refusal recommends, made from its own words."""
     (advice,) = re.findall(r"Valid here: operator=(.*?)\. ?(?:\(audit|$)", message)
     names = {name: getattr(gs, name) for name in gs.__all__}
-    return [eval(text, names) for text in advice.split(" or ")]
+    return [eval(text.removeprefix("operator="), names) for text in advice.split(" or ")]
 
 
 # --- Dirichlet: the cases that must come out right -------------------------------------------

@@ -552,3 +552,11 @@ def test_operators_must_ask_for_the_observations():
 
     with pytest.raises(gs.InputError, match="5 outcomes were asked for at 12 rows of covariates"):
         matrix(x1, y1, line, operator=Elsewhere())
+
+
+def test_one_pair_can_be_taken_and_not_be_tested():
+    pairs = gs.Paired(np.arange(6.0).reshape(3, 2), [1.0, 2.0, 3.0])
+    one = pairs.take(np.array([2]))
+    assert len(one) == 1 and one.x.tolist() == [[4.0, 5.0]] and one.y.tolist() == [3.0]
+    with pytest.raises(gs.InputError, match="`x` has 1 row; a test needs at least 2"):
+        gs.ksd_test(one, gs.ConditionalModel(score=lambda y, x: -y), rng=1)

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import goodstein as gs
 from goodstein.auxiliary import ratio
-from goodstein.auxiliary.training import TrainingRows
+from goodstein.data.rows import SeenRows
 from levels import check_level, trials
 
 NORMAL = gs.families.Normal
@@ -187,7 +187,7 @@ def test_refuses_training_rows():
 def test_rounded_data_are_not_refused_for_their_ties():
     for seed in range(5):
         x = np.round(rng(seed).standard_normal((400, 1)), 2)
-        rows = TrainingRows(x[:150])
+        rows = SeenRows(x[:150])
         rows.refuse(x[150:], "it")
         for bad in (x[:150], rng(seed).permutation(x[:150]), x[20:120], x[50:200]):
             with pytest.raises(gs.InputError, match="it was chosen"):
@@ -197,15 +197,15 @@ def test_rounded_data_are_not_refused_for_their_ties():
 def test_ties_of_few_states_are_natural():
     """Coin tosses: nobody can tell which of them were seen before."""
     x = rng().integers(0, 2, (300, 1)).astype(float)
-    TrainingRows(x[:100], discrete=True).refuse(x[100:], "it")
-    TrainingRows(x[:100], discrete=True).refuse(x, "it")
+    SeenRows(x[:100], discrete=True).refuse(x[100:], "it")
+    SeenRows(x[:100], discrete=True).refuse(x, "it")
     with pytest.raises(
         gs.InputError, match="100 of 100 rows"
     ):  # but a hundred in the same order are no chance
-        TrainingRows(x[:100], discrete=True).refuse(x[:100], "it")
-    TrainingRows(x[:10], discrete=True).refuse(x[:10], "it")
+        SeenRows(x[:100], discrete=True).refuse(x[:100], "it")
+    SeenRows(x[:10], discrete=True).refuse(x[:10], "it")
     many = rng().integers(0, 2, (400, 12)).astype(float)
-    rows = TrainingRows(many[:150], discrete=True)
+    rows = SeenRows(many[:150], discrete=True)
     rows.refuse(many[150:], "it")
     with pytest.raises(gs.InputError, match="it was chosen"):
         rows.refuse(many, "it")
@@ -214,7 +214,7 @@ def test_ties_of_few_states_are_natural():
 def test_rows_read_from_a_file_may_coincide_by_chance_but_not_all():
     x = np.round(rng().standard_normal((300, 2)), 5)
     x[200] = x[0]
-    rows = TrainingRows(x[:100])
+    rows = SeenRows(x[:100])
     rows.refuse(x[100:], "it")
     for bad in (x, x[50:], x[:100]):
         with pytest.raises(gs.InputError, match="it was chosen"):
@@ -227,16 +227,16 @@ def test_false_refusals_are_rare():
     for _ in range(500):
         decimals, n = int(generator.integers(0, 5)), int(generator.integers(20, 300))
         x = np.round(generator.standard_normal((n + 40, 1)), decimals)
-        TrainingRows(x[:40]).refuse(x[40:], "it")
+        SeenRows(x[:40]).refuse(x[40:], "it")
         y = generator.poisson(generator.uniform(0.1, 30), (n + 40, 1)).astype(float)
-        TrainingRows(y[:40], discrete=True).refuse(y[40:], "it")
-        TrainingRows(y[40:], discrete=True).refuse(y[:40], "it")
+        SeenRows(y[:40], discrete=True).refuse(y[40:], "it")
+        SeenRows(y[40:], discrete=True).refuse(y[:40], "it")
         z = generator.integers(0, 3, (n + 40, 3)).astype(float)
-        TrainingRows(z[:40], discrete=True).refuse(z[40:], "it")
+        SeenRows(z[:40], discrete=True).refuse(z[40:], "it")
 
 
 def test_looking_for_training_rows_is_fast():
-    rows = TrainingRows(rng().standard_normal((500, 5)))
+    rows = SeenRows(rng().standard_normal((500, 5)))
     x = rng(2).standard_normal((500, 5))
     start = time.perf_counter()
     for _ in range(20):

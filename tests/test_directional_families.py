@@ -186,7 +186,26 @@ def test_the_half_order_bessel_function_is_a_hyperbolic_sine():
 @pytest.mark.parametrize("kappa", [1e-2, 1.0, 50.0, 1e5])
 def test_the_concentration_inverts_the_mean_resultant(d, kappa):
     length = mean_resultant(kappa, d)
-    assert concentration(length, d) == pytest.approx(kappa, rel=1e-6)
+    assert concentration(1.0 - length, d) == pytest.approx(kappa, rel=1e-6)
+
+
+@pytest.mark.parametrize("sd", [1e-4, 1e-5, 1e-7])
+def test_very_concentrated_directions_are_fitted_like_normal_data(sd):
+    """Where circle and sphere are flat, 1/κ is the variance, and its maximum likelihood fit is known."""
+    steps = np.random.default_rng(1).normal(0.0, sd, (500, 2))
+    angles = 1.0 + steps[:, :1]
+    assert VonMises.fit(angles).kappa == pytest.approx(1 / angles.var(), rel=1e-5)
+    vectors = np.column_stack([np.ones(500), steps])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert VonMisesFisher.fit(vectors).kappa == pytest.approx(2 / steps.var(axis=0).sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("order", [0.0, 0.5, 4.5])
+def test_far_out_bessel_functions_satisfy_their_recurrence(order):
+    """I_ν − I_{ν+2} = 2(ν + 1)/κ · I_{ν+1}, where SciPy has no values any more, too."""
+    for kappa in (1e8, 1e10, 1e13):
+        ratio = [mean_resultant(kappa, int(2 * (order + shift))) for shift in (1, 2)]
+        assert 1.0 / ratio[0] - ratio[1] == pytest.approx(2 * (order + 1) / kappa, rel=1e-2, abs=1e-15)
 
 
 # --- messages -------------------------------------------------------------------------------------------

@@ -9,11 +9,13 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import goodstein as gs
 from goodstein.engine.executors import check_workers, one_blas_thread, run
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.errors import InputError
+from goodstein.families import Normal
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.nulls import Calibration
 from goodstein.numerics.ranges import cut
@@ -286,3 +288,16 @@ def test_blas_threads_are_given_back():
 def test_workers_that_make_no_sense_are_refused(workers):
     with pytest.raises(InputError, match="`workers` must be a positive number of threads"):
         check_workers(workers)
+
+
+@pytest.mark.parametrize("fill", [1e20, 9.97e36, 1e100])
+def test_one_huge_value_does_not_hide_all_others(fill):
+    """Beyond about 1e20 a value changes nothing any more: its row is far from all others."""
+    x = Normal([0, 0], 1.0).sample(100, rng=1)
+    x[17, 0] = fill
+    far = x.copy()
+    far[17, 0] = 1e15
+    kernel = gs.IMQ(1.0)
+    found, expected = (gs.ksd_test(rows, Normal([0, 0], 1.0), kernel=kernel, rng=1) for rows in (x, far))
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.002)
+    assert np.std(found.null_distribution) > 0.0

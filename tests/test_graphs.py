@@ -453,3 +453,25 @@ def test_bad_log_odds():
         gs.graph_ksd_test(PATH, Model(np.zeros((3, 3))))
     with pytest.raises(gs.ScoreError, match="are not finite at this graph"):
         gs.graph_ksd_test(PATH, Model(np.full((4, 4), np.inf)))
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        (lambda a: a[:-1], "ended at shape"),
+        (lambda a: np.triu(a), "ended at no graph"),
+        (lambda a: a + np.eye(len(a)), "ended at no graph"),
+        (lambda a: a * 0.5, "ended at no graph"),
+    ],
+)
+def test_a_walk_that_leaves_the_graphs_is_refused(end, message):
+    class Own:
+        def log_odds(self, adjacency):
+            return np.zeros_like(adjacency)
+
+        def walk(self, adjacency, steps, rng):
+            return end(adjacency)
+
+    ring = np.roll(np.eye(6), 1, axis=1) + np.roll(np.eye(6), -1, axis=1)
+    with pytest.raises(gs.SamplingError, match=message):
+        gs.graph_ksd_test(ring, Own(), rng=1)

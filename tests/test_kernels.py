@@ -240,3 +240,12 @@ def test_several_scales_are_multiples_of_the_rule():
         (IMQ(Median(0.5)), "score"),
         (IMQ(Median(2.0)), "score"),
     ]
+
+
+def test_whitened_kernels_are_compared_by_their_values():
+    metric = np.array([[2.0, 0.5], [0.5, 1.0]])
+    kernel = Whitened(IMQ(1.0), metric)
+    assert kernel == Whitened(IMQ(1.0), metric.tolist())
+    assert len({kernel, Whitened(IMQ(1.0), metric), Whitened(IMQ(1.0))}) == 2
+    assert kernel not in (Whitened(IMQ(2.0), metric), Whitened(IMQ(1.0), 2 * metric), IMQ(1.0))
+    assert Whitened() == Whitened()

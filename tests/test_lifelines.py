@@ -145,14 +145,14 @@ def test_name_and_durations():
     fitter = fitted(EXACT["Weibull"][0])
     model = as_survival_model(fitter)
     assert model.name == f"lifelines.WeibullFitter(lambda_={fitter.lambda_:.6g}, rho_={fitter.rho_:.6g})"
-    np.testing.assert_array_equal(model.fitted_to, DATA.durations)
-    assert model.was_fitted_to(DATA)
-    assert not model.was_fitted_to(data(seed=1))
+    fit = model.provenance
+    assert (fit.method, len(fit.rows)) == ("maximum likelihood", len(DATA))
+    assert fit.concerns(DATA) and not fit.concerns(data(seed=1))
 
 
 def test_whole_weights_count_rows():
     fitter = lifelines.WeibullFitter().fit([1.0, 2.0, 3.0], [1, 1, 0], weights=[2, 1, 3])
-    np.testing.assert_array_equal(as_survival_model(fitter).fitted_to, [1, 1, 2, 3, 3, 3])
+    np.testing.assert_array_equal(as_survival_model(fitter).provenance.rows.values[:, 0], [1, 1, 2, 3, 3, 3])
 
 
 @pytest.mark.parametrize("name", ["Weibull", "GeneralizedGamma"])

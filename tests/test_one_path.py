@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,7 +9,9 @@ import pytest
 import goodstein as gs
 from cases import Frequencies, Letters, PlainWords, Words
 from goodstein.data import Points
+from goodstein.data.rows import SeenRows
 from goodstein.families import ERGM, Dirichlet, Exponential, Normal, PoissonProcess
+from goodstein.models.provenance import Fit
 
 RNG = np.random.default_rng(20_261_116)
 X = RNG.standard_normal((60, 2))
@@ -59,21 +60,9 @@ def test_every_test_depends_on_its_seed_alone(run):
     assert run(MODEL, rng=5).pvalue == run(MODEL, rng=np.random.default_rng(5)).pvalue
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A model that knows the data that it was fitted to."""
-
-    wrapped: gs.Model
-
-    def __call__(self):
-        model = self.wrapped
-        model.was_fitted_to = lambda observations: observations.shape == X.shape
-        return model
-
-
 @pytest.mark.parametrize("name", ["ksd", "aggregated", "regularised", "relative", "mmd", "m3d"])
 def test_every_test_of_points_says_that_the_model_was_fitted_to_these_data(name):
-    model = Fitted(gs.as_model(MODEL))()
+    model = gs.as_model(MODEL).remember(Fit(None, SeenRows(X)))
     with pytest.warns(gs.CalibrationWarning, match="was fitted to these very data") as told:
         result = ALL_TESTS[name](model, rng=1)
     assert any("was fitted to these very data" in note for note in result.notes)
@@ -296,6 +285,28 @@ def test_a_kind_of_data_of_ones_own_needs_a_length_and_rows():
     assert gs.aggregated_test(Words(words), Letters(0.9), operators=[own], rng=1).pvalue <= 0.01
     plain = gs.ksd_test(PlainWords(words), Letters(0.9), operator=own, rng=1)
     assert plain.pvalue <= 0.01 and "80 observations" in str(plain)
+
+
+def test_a_kind_of_ones_own_is_reported_under_its_name():
+    for data in (Words("ab" * 20), PlainWords("ab" * 20)):
+        result = gs.ksd_test(data, Letters(0.5), operator=Frequencies(), rng=1)
+        assert result.audit.domain == type(data).__name__
+    own = Frequencies()
+    object.__setattr__(own, "takes", Words)
+    with pytest.raises(gs.InputError, match="says nothing without them"):
+        gs.audit(Letters(0.5), operator=own)
+
+
+def test_a_search_of_scipy_leaves_no_note():
+    """SciPy's own silence about its line search does not hold where several threads fit."""
+    from scipy.optimize._linesearch import LineSearchWarning
+
+    def fit(x):
+        warnings.warn("The line search algorithm did not converge", LineSearchWarning, stacklevel=1)
+        return MODEL
+
+    result = gs.ksd_test(X, MODEL, null=gs.ParametricBootstrap(fit, 19), rng=1)
+    assert not any("line search" in note for note in result.notes)
 
 
 def test_a_kind_without_an_operator_asks_for_one():

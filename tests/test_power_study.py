@@ -626,3 +626,9 @@ def test_names_hold_no_addresses():
     cell = gs.Cell(Odd(), partial(np.full, fill_value=1.0), 5)
     assert cell.name == "Odd against full, n = 5"
     assert fingerprint("a", [0.1]) == fingerprint("a", [0.1 + 1e-12]) != fingerprint("b", [0.1])
+
+
+def test_a_sampler_that_returns_another_number_of_rows_is_named():
+    cell = gs.Cell(NULL, lambda n, rng: rng.normal(size=n - 1), 20)
+    with pytest.raises(Exception, match="asked for 20 observations and returned 19"):
+        gs.power_study([cell], {"z": z_test}, trials=4)

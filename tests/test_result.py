@@ -225,6 +225,49 @@ def test_the_verdict_follows_the_pvalue(pvalue, verdict):
     assert result.summary().lower().count("evidence against the model") == 1
 
 
+FAR = np.full(5, 100.0) + 0.01 * np.arange(5)
+LINE = FAMILY.Normal(0.0, 1.0)
+
+UNDECIDED = {
+    "few observations": (lambda: gs.ksd_test(FAR, LINE, rng=1), 2.0**-4, "use null=MonteCarlo()"),
+    "and no sampler": (lambda: gs.ksd_test(FAR, lambda x: -x, rng=1), 2.0**-4, "more are needed"),
+    "a collection": (lambda: gs.aggregated_test(FAR, LINE, null=gs.WildBootstrap(99), rng=1), 2.0**-4, "use"),
+    "few draws": (lambda: gs.ksd_test(X, PLANE, null=gs.WildBootstrap(9), rng=1), 0.1, "take more of them"),
+    "few simulations": (lambda: gs.ksd_test(FAR, LINE, null=gs.MonteCarlo(9), rng=1), 0.1, "take more"),
+    "a slow chain": (
+        lambda: gs.ksd_test(X[:, 0], LINE, null=gs.WildBootstrap(99, flip=0.02), rng=1),
+        0.98**59,
+        "more are needed",
+    ),
+    "few permutations": (lambda: gs.mmd_test(FAR[:3], LINE, rng=1), 0.1, "more are needed"),
+}
+
+
+@pytest.mark.parametrize("case", UNDECIDED)
+def test_where_no_pvalue_is_small_enough_the_verdict_says_so(case):
+    run, smallest, remedy = UNDECIDED[case]
+    result = run()
+    assert result.smallest_pvalue == pytest.approx(smallest)
+    (verdict,) = [line for line in str(result).splitlines() if line.startswith("  Cannot decide: ")]
+    assert remedy in verdict and f"{smallest:.3g}" in verdict
+    assert "evidence" not in verdict.lower()
+    assert "Cannot decide" in result._repr_html_()
+
+
+def test_equal_signs_are_the_smallest_pvalue_of_the_wild_bootstrap():
+    """For observations that are all the same no other signs come near: p is the share of equal ones."""
+    for n in (3, 5, 7):
+        result = gs.ksd_test(FAR[:1].repeat(n), LINE, kernel=gs.IMQ(1.0), rng=n, null=gs.WildBootstrap(9999))
+        assert result.pvalue == pytest.approx(result.smallest_pvalue, rel=0.25)
+
+
+def test_evidence_that_cannot_be_strong_says_why():
+    result = gs.ksd_test(np.append(FAR, 99.0), LINE, rng=1)
+    assert "Evidence against the model. 6 observations have no p-value below 0.0312" in str(result)
+    assert "Strong evidence" in str(gs.ksd_test(FAR, LINE, null=gs.MonteCarlo(), rng=1))
+    assert gs.ksd_test(X, PLANE, rng=1).limit == ""
+
+
 @pytest.mark.parametrize("pvalue", [0.001, 0.04, 0.9])
 def test_the_verdict_never_claims_that_a_model_is_true(pvalue):
     text = with_pvalue(pvalue).summary().lower()

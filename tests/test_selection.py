@@ -218,9 +218,9 @@ def test_every_kind_of_domain(kind):
 def test_a_model_that_was_fitted_to_all_rows_is_named():
     data = censored()
     model = gs.SurvivalModel(hazard=np.ones_like, cumulative_hazard=lambda t: t)
-    assert not gs.select(data, model, rng=1).fitted_to_data
-    model.fitted_to = data.durations  # as the adapter of lifelines does
-    with pytest.warns(gs.CalibrationWarning, match="was fitted to data of which these are a part"):
+    assert gs.select(data, model, rng=1).test(null=FAST, rng=1).notes == ()
+    model = gs.SurvivalModel(hazard=np.ones_like, cumulative_hazard=lambda t: t, fitted_to=data)
+    with pytest.warns(gs.CalibrationWarning, match="was fitted to these very data"):
         gs.select(data, model, rng=1).test(null=FAST, rng=1)
 
 

@@ -5,11 +5,16 @@ Every message says what is wrong, where, and how to fix it.
 
 from __future__ import annotations
 
+import functools
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -117,8 +122,127 @@ def refuse_rows(
 
 def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -> None:
     """Warn whoever called the library, however deep inside it the reason was found."""
-    frame: FrameType | None = sys._getframe()
-    level = 1
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    if issubclass(category, _unheard.get()):
+        return
+    listener = _listener.get()
+    if listener is not None:
+        listener.append(Told(message, category, __file__, 0))
+        return
+    warnings.warn(message, category, stacklevel=_entry()[1] + 1)
+
+
+def takes(argument: str) -> bool:
+    """Whether the function of the library that the user called has an argument of this name."""
+    code = _entry()[0]
+    return argument in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def given(argument: str, *values: str) -> str:
+    """How the user writes an argument in the call that was made, with one of these values, for messages.
+
+    Tests of one operator have an argument `operator`, those of several a list `operators`. Where the function
+    that was called has neither, the words name :func:`ksd_test`, which has all of them.
+    """
+    if takes(argument):
+        return " or ".join(f"{argument}={value}" for value in values) or f"`{argument}`"
+    if takes(f"{argument}s"):
+        return " or ".join(f"{argument}s=[{value}]" for value in values) or f"`{argument}s`"
+    return " or ".join(f"ksd_test(..., {argument}={value})" for value in values or ("...",))
+
+
+def other_domain() -> str:
+    """The end of "Remove them …" where the function that the user called has an argument `domain`."""
+    return " or pass the right `domain`" if takes("domain") else ""
+
+
+def _entry() -> tuple[CodeType, int]:
+    """The function of the library that the user called, and how many frames above the asking one that was."""
+    frame: FrameType | None = sys._getframe(1)
+    assert frame is not None
+    code, level = frame.f_code, 0
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
+        code = frame.f_code if frame.f_code.co_filename.startswith(PACKAGE) else code
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    return code, level
+
+
+class Told(NamedTuple):
+    """A warning, and where it was given."""
+
+    message: str | Warning
+    category: type[Warning]
+    filename: str
+    lineno: int
+
+
+_listener: ContextVar[list[Told] | None] = ContextVar("_listener", default=None)
+_unheard: ContextVar[tuple[type[Warning], ...]] = ContextVar("_unheard", default=())
+
+
+@contextmanager
+def quiet(*categories: type[Warning]) -> Iterator[None]:
+    """Without warnings of the library of these kinds, in this thread and the workers that it starts."""
+    token = _unheard.set((*_unheard.get(), *categories))
+    try:
+        yield
+    finally:
+        _unheard.reset(token)
+
+
+@contextmanager
+def heard() -> Iterator[list[Told]]:
+    """All warnings on the way, of this thread and of the workers that it starts, instead of showing them.
+
+    Python's own way, ``warnings.catch_warnings``, changes what all threads share: several at once mix up
+    their warnings, and the last may leave others' filters behind.
+    """
+    told: list[Told] = []
+    with _switchboard:
+        token = _listener.set(told)
+        try:
+            yield told
+        finally:
+            _listener.reset(token)
+
+
+class _Listening:
+    """The pattern of a filter that concerns only those who listen."""
+
+    def match(self, text: str) -> bool:
+        """Whether there is somebody in this context."""
+        return _listener.get() is not None
+
+
+class _Switchboard:
+    """Hands warnings of other libraries to whoever listens; put up by the first, taken down by the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._outer = warnings.catch_warnings()
+                self._outer.__enter__()
+                self._shown = warnings.showwarning
+                listening: Any = ("always", _Listening(), Warning, None, 0)
+                warnings.filters.insert(0, listening)  # type: ignore[attr-defined]
+                warnings.showwarning = self._show
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._outer.__exit__(None, None, None)
+
+    def _show(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any, **more: Any) -> None:
+        listener = _listener.get()
+        if listener is None:
+            self._shown(message, category, filename, lineno, *rest, **more)
+        else:
+            listener.append(Told(message, category, filename, lineno))
+
+
+_switchboard = _Switchboard()

@@ -35,9 +35,10 @@ class Frozen:
         return tuple(_hashable(getattr(self, name)) for name in self._parameters)
 
     def _set(self, **attributes: object) -> None:
-        """Fill the attributes; for constructors only."""
-        for value in attributes.values():
-            if isinstance(value, np.ndarray):
+        """Fill the attributes; for constructors only. Arrays that others may write are copied."""
+        for name, value in attributes.items():
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                attributes[name] = value = value.copy(order="K")
                 value.setflags(write=False)
         self.__dict__.update(attributes)
 

@@ -9,6 +9,7 @@ import numpy as np
 from goodstein.domains.box import Box
 from goodstein.foreign import describe, require_instance, roots, unusable
 from goodstein.lazy import deferred
+from goodstein.models.provenance import provenance_of
 from goodstein.survival.model import SurvivalModel
 
 lifelines = deferred("goodstein.adapters.lifelines")
@@ -60,8 +61,8 @@ def _from_methods(model: Any) -> SurvivalModel:
         sample=getattr(model, "sample", None),
         name=getattr(model, "name", None) or describe(model),
         hazard_at_zero=getattr(model, "hazard_at_zero", None),
-        fitted_to=getattr(model, "fitted_to", None),
     )
+    wrapped.remember(provenance_of(model))
     support = getattr(model, "support", None)
     wrapped.upper = float(support.upper[0]) if isinstance(support, Box) else np.inf
     wrapped.trusted = type(model).__module__.partition(".")[0] == "goodstein"

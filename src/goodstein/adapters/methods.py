@@ -7,6 +7,7 @@ from typing import Any
 from goodstein.domains.base import Domain
 from goodstein.foreign import describe, unusable
 from goodstein.models.model import Model
+from goodstein.models.provenance import provenance_of
 
 
 def from_methods(model: Any) -> Model:
@@ -21,4 +22,5 @@ def from_methods(model: Any) -> Model:
         must = "must be a goodstein.domains.Domain or None"
         raise unusable(f"the attribute `domain` of {describe(model)} {must}, got {domain!r}.")
     found = {key: method for key, method in methods.items() if callable(method)}
-    return Model(**found, domain=domain, batched=getattr(model, "batched", False), name=describe(model))
+    wrapped = Model(**found, domain=domain, batched=getattr(model, "batched", False), name=describe(model))
+    return wrapped.remember(provenance_of(model))

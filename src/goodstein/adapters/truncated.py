@@ -67,6 +67,7 @@ class Truncated(Family):
         # Declared to live on the domain, so that a density without score is differentiated
         # with steps that stay inside.
         self._set(model=model, domain=domain, _model=wrapped.on(domain))
+        self.remember(wrapped.provenance)
 
     def __repr__(self) -> str:
         return f"Truncated({self._model.name}, {self.domain!r})"

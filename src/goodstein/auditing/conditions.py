@@ -12,7 +12,6 @@ is the slope of log‖Gᵀν‖ against log δ.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -21,7 +20,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
-from goodstein.errors import NumericalScoreWarning, ScoreError
+from goodstein.errors import NumericalScoreWarning, ScoreError, heard, quiet
 from goodstein.models.model import Model
 from goodstein.types import Array
 
@@ -106,8 +105,7 @@ def exponents(
         """δ·∂_ν log q and ‖Gᵀν‖ at the same share of every way."""
         delta = share * reach
         x = points + delta[:, None] * normals
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with quiet(NumericalScoreWarning):
             slope = delta * np.einsum("ij,ij->i", model.score(x), normals)
         found = weight(domain, x, normals)
         if found is None:
@@ -218,8 +216,7 @@ def compare_scores(
     # Off a simplex a score may be anything.
     along = np.eye(domain.dim) if domain.basis is None else domain.basis.T
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with quiet(NumericalScoreWarning):
             expected = derivative(points) @ along
         got = score(points) @ along
     except ScoreError as error:
@@ -257,8 +254,7 @@ def check_tails(
         return question.skipped("No direction was found in which the domain goes on for ever.")
     decay, growth = [], []
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with heard(), np.errstate(all="ignore"):
             for radius in spread * RADII:
                 x = centre + radius * directions
                 decay.append(-radius * np.einsum("ij,ij->i", model.score(x), directions))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -13,7 +12,7 @@ from goodstein.auditing.report import Check, Question
 from goodstein.auxiliary.base import Auxiliary
 from goodstein.domains import Box, Chart, Domain, Face, Sphere
 from goodstein.domains.circle import TURN, Torus
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, given, quiet
 from goodstein.models.model import Model, in_coordinates
 from goodstein.types import Array
 
@@ -43,7 +42,7 @@ def check_poles(domain: Sphere, auxiliary: bool) -> Check:
     return question.failed(
         f"With g = 1 the angles of {domain!r} have the term cot θ, whose square has no finite mean at the "
         "poles, so the statistic has no finite variance and no bootstrap knows its null distribution. "
-        "Valid here: operator=Coordinate() or operator=SecondOrder()."
+        f"Valid here: {given('operator', 'Coordinate()', 'SecondOrder()')}."
     )
 
 
@@ -79,7 +78,7 @@ def check_flux(
     if not isinstance(domain, Chart):
         return question.failed(
             f"SecondOrder has no auxiliary function that could make the flux q∇f vanish at the boundary of "
-            f"{domain!r}. Use operator=Standardised() there."
+            f"{domain!r}. Use {given('operator', 'Standardised()')} there."
         )
     try:
         problem = _flux_problem(model, domain, data, rng, features)
@@ -104,8 +103,7 @@ def _flux_problem(
         for share in (10.0 * FIRST, FIRST):
             delta = share * face.reach
             x = face.points + delta[:, None] * face.normals
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NumericalScoreWarning)
+            with quiet(NumericalScoreWarning):
                 slopes.append(delta * np.einsum("ij,ij->i", density.score(x), face.normals))
                 features = coefficients(model, chart, x)
             flux = np.einsum("nki,nij,nj->nk", chart.tangents(x), chart.inverse_metric(x), face.normals)
@@ -120,15 +118,15 @@ def _flux_problem(
         if flow < MARGIN:
             return (
                 f"At the end {face.name} of the coordinates the flux q·J·G⁻¹∇f behaves like δ^{flow:.2f} at "
-                "distance δ and does not vanish, so Stein's identity fails. Use operator=Coordinate() "
-                f"there{_coming_round(chart, face)}."
+                "distance δ and does not vanish, so Stein's identity fails. Use "
+                f"{given('operator', 'Coordinate()')} there{_coming_round(chart, face)}."
             )
         if growth < -1.0 + MARGIN:
             return (
                 f"At the end {face.name} of the coordinates the operator's coefficients grow so fast that "
                 "the statistic has no finite variance. If it is only a pole of the chart, pass the "
-                "`embedding` of the manifold, on which test functions are smooth. Use operator=Coordinate() "
-                "there."
+                "`embedding` of the manifold, on which test functions are smooth. Use "
+                f"{given('operator', 'Coordinate()')} there."
             )
     return None
 
@@ -181,8 +179,7 @@ def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:
         kinds = [("score", model.score)]
         if isinstance(domain, Chart):
             kinds += [("metric", domain.metric_matrix), ("embedding", domain.embedded)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with quiet(NumericalScoreWarning):
             for kind, function in kinds:
                 here, there = function(points), function(moved)
                 gap = float(np.abs(here - there).max())

@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, BoundaryDistance, Unit
 from goodstein.domains import Ball, Box, Chart, Domain, Euclidean, Polygon, Polytope, Simplex, Sphere, Torus
-from goodstein.errors import DomainError, InputError, refuse_rows
+from goodstein.errors import DomainError, InputError, given, refuse_rows
 from goodstein.types import Array
 from goodstein.validation import check_positive
 
@@ -289,5 +289,6 @@ def default_auxiliary(domain: Domain) -> Auxiliary:
     if isinstance(domain, Euclidean | Torus | Sphere):
         return Unit()
     raise DomainError(
-        f"{domain!r} has no auxiliary function of its own. Pass one: operator=Standardised(auxiliary)."
+        f"{domain!r} has no auxiliary function of its own. Pass one: "
+        f"{given('operator', 'Standardised(auxiliary)')}."
     )

@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.auxiliary.base import Auxiliary, Unit
 from goodstein.auxiliary.criterion import TINY, PowerCriterion, from_row_sums
 from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
-from goodstein.auxiliary.training import TrainingRows
+from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Kernel, Median
@@ -133,7 +133,7 @@ def learn(
         Bumps(bumps.centres, bumps.widths, coefficients),
         edge,
         place,
-        TrainingRows(x),
+        SeenRows(x),
         f"learn({len(x)} rows)",
     )
     learnt.kernel, learnt.coefficients = fixed, coefficients

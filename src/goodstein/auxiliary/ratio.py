@@ -10,8 +10,8 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary
 from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
-from goodstein.auxiliary.training import TrainingRows
 from goodstein.data.points import draw
+from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.bandwidth import Median
@@ -84,7 +84,7 @@ def density_ratio(
     That g = q/p is optimal is not true: the condition from which it was derived says nothing about
     power, see :func:`diagnose_auxiliary`. It is one candidate among others; let :func:`select` compare
     them, on rows that were not used here. How training rows are recognised, see
-    :class:`goodstein.auxiliary.training.TrainingRows`.
+    :class:`goodstein.data.rows.SeenRows`.
 
     Where the density of the model is infinite on the boundary, the r of ``"kde"`` reaches its bound there so
     slowly that the audit may refuse g; ``"rulsif"`` is smooth up to the boundary.
@@ -120,7 +120,7 @@ def density_ratio(
         typical = float(tilt.value(problem.observations, problem.domain).mean())
     else:
         tilt, typical = _fit_kde(problem, alpha)
-    rows = TrainingRows(problem.observations)
+    rows = SeenRows(problem.observations)
     title = f"density_ratio({method}, {len(rows)} rows)"
     tilted = Tilted(tilt, edge, problem.domain, rows, title, floor * typical)
     return tilted.normalised(problem.observations)

@@ -9,8 +9,8 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, as_auxiliary
 from goodstein.auxiliary.functions import default_auxiliary
-from goodstein.auxiliary.training import TrainingRows
 from goodstein.data.points import Points
+from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
@@ -46,7 +46,7 @@ class Tilted(Auxiliary):
         tilt: Tilt,
         boundary: Auxiliary | None,
         domain: Domain,
-        training: TrainingRows,
+        training: SeenRows,
         title: str,
         floor: float = 0.0,
     ) -> None:

@@ -64,10 +64,15 @@ class Paired(Data):
         return np.hstack([self.covariates, self.outcomes])
 
     def validate(self, model: Any, domain: Any) -> None:
+        if len(self) < 2:
+            raise InputError("has 1 row; a test needs at least 2.", argument="x", predicate=True)
         try:
             domain.validate(self.outcomes)
         except DomainError as error:
             raise error.told("y") from None
+
+    def rounding(self, domain: Any) -> float:
+        return float(domain.rounding(self.outcomes))
 
     def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Paired:
         """The same x, and y drawn anew."""
@@ -96,7 +101,7 @@ def _column_wise(values: Any, name: str) -> Array:
     """Validated numbers in the shape in which they came, (n,) or (n, k)."""
     flat = len(getattr(values, "shape", None) or np.shape(values)) == 1
     try:
-        matrix = as_data(values)
+        matrix = as_data(values, least=1)
     except InputError as error:
         raise error.told(name) from None
     return matrix[:, 0] if flat else matrix

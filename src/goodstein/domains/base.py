@@ -11,12 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodstein import errors
-from goodstein.errors import DomainError, SamplingError
+from goodstein.errors import DomainError, SamplingError, other_domain
 from goodstein.frozen import Frozen, as_dimension
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
 
 refuse_rows = partial(errors.refuse_rows, error=DomainError)
+
+ROUNDING = 1e-6
+"""How far sums of compositions and norms of directions may be off one: single precision rounds to 6e-8, and
+what is computed in it is off by a few times that."""
 
 MAX_PROPOSALS = 10_000_000
 PILOT = 100_000
@@ -158,12 +162,23 @@ class Domain(ABC):
     def validate(self, x: Array) -> None:
         """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` lie outside."""
         self._validate_columns(x)
-        refuse_rows(~self.contains(x), f"lie outside {self!r}.", "Remove them or pass the right `domain`.")
+        refuse_rows(~self.contains(x), f"lie outside {self!r}.", f"Remove them{other_domain()}.")
+
+    def rounding(self, x: Array) -> float:
+        """How far rows that pass :meth:`validate` are off the domain, which rounding may have done.
+
+        Zero, but for domains that are thinner than R^d, such as simplices and spheres.
+        """
+        return 0.0
+
+    def other_columns(self, count: int) -> str | None:
+        """What to do with data of another number of columns, where that can be guessed; None elsewhere."""
+        return None
 
     def _validate_columns(self, x: Array) -> None:
         if x.ndim != 2 or x.shape[1] != self.dim:
             reason = f"{self!r} needs an array of shape (n, {self.dim}), got {x.shape}."
-            remedy = "Pass the right columns or the right `domain`."
+            remedy = f"Pass the right columns{other_domain()}."
             raise DomainError(reason, argument="data", remedy=remedy)
 
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:

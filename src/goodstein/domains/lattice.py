@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.domains.base import OfDimension, refuse_rows, shortened
-from goodstein.errors import DomainError
+from goodstein.errors import DomainError, given, other_domain
 from goodstein.frozen import as_dimension, as_floats
 from goodstein.types import Array, ArrayLike, BoolArray
 
@@ -86,7 +86,7 @@ class Lattice(OfDimension):
     def basis(self) -> Array | None:
         """Raise, since nothing can be differentiated on a lattice."""
         why = "so there are no derivatives on it, and operators that need them are not valid"
-        remedy = "Leave `operator` out, or use Difference()."
+        remedy = f"Leave {given('operator')} out, or use Difference()."
         raise DomainError(f"{self!r} is discrete, {why}.", remedy=remedy)
 
     def contains(self, x: Array) -> BoolArray:
@@ -141,7 +141,7 @@ class Lattice(OfDimension):
             bad = ~known.all(axis=1)
             first = f"column {column} of row {row} holds {x[row, column]:g}"
             what = f"hold states outside {self!r}: {first}, but the levels are {_listed(self.levels)}."
-            refuse_rows(bad, what, "Recode or remove them, or pass the right `domain`.", argument=name)
+            refuse_rows(bad, what, f"Recode or remove them{other_domain()}.", argument=name)
         return codes
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -38,7 +39,7 @@ def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: i
         if not isinstance(workers, ThreadPoolExecutor):
             return _run_elsewhere(task, items, workers)
         with one_blas_thread():
-            return list(workers.map(task, items))
+            return list(workers.map(_here(task), items))
     threads = min(threads, len(items))
     with one_blas_thread():
         if threads <= 1:
@@ -46,7 +47,13 @@ def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: i
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(task, items))
+            return list(pool.map(_here(task), items))
+
+
+def _here(task: Callable[[T], R]) -> Callable[[T], R]:
+    """The task in this thread's context, so that its warnings are heard here."""
+    context = copy_context()
+    return lambda item: context.copy().run(task, item)
 
 
 def check_workers(workers: Workers) -> None:

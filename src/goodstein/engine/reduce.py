@@ -36,10 +36,17 @@ from goodstein.types import Array
 WIDTH = 2048
 """Columns of a strip that are held at a time."""
 
+MOST_APART = 1e24
+"""Where the largest entry of the diagonal is more times the usual one, products are in double precision."""
+
 
 def strip_height(n: int) -> int:
     """Rows of a strip: small problems lose less to the lower half of the diagonal tiles."""
     return CHUNK if n >= 1500 else CHUNK // 2 if n >= 400 else CHUNK // 4
+
+
+Held: TypeAlias = npt.NDArray[np.floating[Any]]
+"""Entries of a strip, divided by their scales."""
 
 
 class Form(Protocol):
@@ -70,10 +77,14 @@ class Bundle(Protocol):
     def scales(self) -> Sequence[float]:
         """A positive number for each form, divided by which its entries are safe in single precision."""
 
+    @property
+    def wide(self) -> bool:
+        """Whether the entries of a form are too far apart for single precision."""
+
     def take(self, index: Any) -> Bundle:
         """The forms of some observations, in the given order."""
 
-    def fill(self, rows: slice, cols: slice, out: npt.NDArray[np.float32]) -> Array:
+    def fill(self, rows: slice, cols: slice, out: Held) -> Array:
         """Write H[rows, cols]/scale of every form to out[:, form], zeros on and below H's diagonal.
 
         Returns the sums of the entries of H that were written, (forms,).
@@ -95,10 +106,17 @@ class Alone(Bundle):
         """The largest entry of the matrix, which lies on its diagonal."""
         return (float(self.form.diagonal().max()) or 1.0,)
 
+    @cached_property
+    def wide(self) -> bool:
+        """One row may be so large that all others would become zeros."""
+        diagonal = self.form.diagonal()
+        usual = float(np.median(diagonal[diagonal > 0.0])) if (diagonal > 0.0).any() else 1.0
+        return float(diagonal.max()) > MOST_APART * usual
+
     def take(self, index: Any) -> Alone:
         return Alone(self.form.take(index))
 
-    def fill(self, rows: slice, cols: slice, out: npt.NDArray[np.float32]) -> Array:
+    def fill(self, rows: slice, cols: slice, out: Held) -> Array:
         block = above_diagonal(self.form.block(rows, cols), rows, cols)
         np.multiply(block, 1.0 / self.scales[0], out=out[:, 0], casting="same_kind")
         return np.array([block.sum()])
@@ -128,7 +146,8 @@ def joint_quadratic_forms(
         bundles = [bundle.take(order) for bundle in bundles]
     strips = weights.strips() if weights is not None else cut(0, n, CHUNK)
     scales = [scale for bundle in bundles for scale in bundle.scales]
-    task = _StripTask(tuple(bundles), weights, len(scales), tile)
+    precision = np.float64 if any(bundle.wide for bundle in bundles) else np.float32
+    task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
     results = run(task, strips, workers, size=n)
     pairs = n * (n - 1)
     statistics = np.array([2.0 * sum(total[k] for total, _ in results) / pairs for k in range(len(scales))])
@@ -147,6 +166,7 @@ class _StripTask:
     weights: Weights | None
     count: int
     tile: int
+    precision: type[np.floating[Any]]
 
     def __call__(self, rows: slice) -> tuple[Array, list[Array]]:
         """For every form, the sum of the strip's entries above the diagonal, and its share of the draws."""
@@ -156,7 +176,7 @@ class _StripTask:
         width = max(self.tile, WIDTH // count // self.tile * self.tile)
         for start in range(rows.start, n, width):
             stop = min(start + width, n)
-            held = scratch("strip", (height, count, stop - start), np.float32)
+            held = scratch("strip", (height, count, stop - start), self.precision)
             for cols in cut(start, stop, self.tile):
                 first = 0
                 for bundle in self.bundles:
@@ -172,19 +192,20 @@ class _StripTask:
 
 @dataclass(frozen=True)
 class IndependentSigns:
-    """Independent draws; with `flip` below one half, Markov chains along the rows."""
+    """Independent draws; with `flip` below one half, Markov chains along the rows, one from each start on."""
 
     seed: int
     n: int
     count: int
     flip: float = 0.5
+    starts: tuple[int, ...] = (0,)
 
     @cached_property
     def signs(self) -> Signs:
         """(count, n)."""
         if self.flip == 0.5:
             return independent_signs(self.seed, self.n, self.count)
-        return chained_signs(self.seed, self.n, self.count, self.flip)
+        return chained_signs(self.seed, self.n, self.count, self.flip, self.starts)
 
     def order(self) -> None:
         """The order in which the rows are visited: their own, which chains follow."""
@@ -194,7 +215,7 @@ class IndependentSigns:
         """Rows of each strip."""
         return cut(0, self.n, strip_height(self.n))
 
-    def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
+    def strip_draws(self, rows: slice, cols: slice, blocks: Held) -> list[Array]:
         """What H[rows, cols] of every form, (rows, forms, cols), adds to each draw, (count,)."""
         product = scratch("product", (self.count, len(blocks)), blocks.dtype)
         shares = []
@@ -262,7 +283,7 @@ class OrthogonalSigns:
         inner = self.edges[first + 1 : last]
         return first, [0, *(edge - part.start for edge in inner), part.stop - part.start]
 
-    def strip_draws(self, rows: slice, cols: slice, blocks: npt.NDArray[np.float32]) -> list[Array]:
+    def strip_draws(self, rows: slice, cols: slice, blocks: Held) -> list[Array]:
         """The strip's share of S_I·, (blocks of the strip, vectors, M)."""
         _, row_edges = self._within(rows)
         first, col_edges = self._within(cols)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from goodstein.validation import as_data, as_generator, check_count
 
 class Estimator(ABC):
     """A way to fit families; a frozen dataclass that says from how many points to search, and how long."""
+
+    method: ClassVar[str]
+    """What it is called."""
 
     starts: int
     max_iterations: int
@@ -82,6 +85,7 @@ class Estimator(ABC):
             _problem=objective,
             _coordinates=theta,
             _rng=before,
+            _data=sample.data,
         )
 
 

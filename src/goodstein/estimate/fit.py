@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodstein.adapters.model import as_model
+from goodstein.data.rows import SeenRows
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.errors import InputError
 from goodstein.estimate.minimise import EstimationObjective, minimise
+from goodstein.models import provenance
+from goodstein.models.provenance import Fittable
 from goodstein.text import Line, Report, Table, plain, readable
 from goodstein.types import RNG, Array
 from goodstein.validation import as_generator, check_count, check_share, draw_seed
@@ -157,6 +161,20 @@ class Bootstrap(Estimates):
         return [f"{remark}; {self.failed} more could not be fitted." if self.failed else f"{remark}."]
 
 
+@dataclass(frozen=True)
+class Again(provenance.Refitting):
+    """The same estimator of the same family for other data, with the random numbers of the first fit."""
+
+    estimator: Any
+    family: Any
+    domain: Any
+    rng: Any
+
+    def __call__(self, data: Any) -> Any:
+        rng = copy.deepcopy(self.rng)
+        return self.estimator.fit(data, self.family, domain=self.domain, rng=rng).model
+
+
 SINGULAR = 1e-12
 """Ratio of the eigenvalues of the Hessian, scaled to a unit diagonal, below which it counts as singular."""
 
@@ -198,6 +216,7 @@ class Fit(Estimates):
     _problem: Any = field(default=None, repr=False)
     _coordinates: Any = field(default=None, repr=False)
     _rng: Any = field(default=None, repr=False)
+    _data: Any = field(default=None, repr=False)
 
     @property
     def theta(self) -> Array:
@@ -207,7 +226,10 @@ class Fit(Estimates):
     @cached_property
     def model(self) -> Any:
         """The fitted model on the domain, as `model` of :func:`goodstein.ksd_test` and its siblings."""
-        return self._problem.scores.model(self._coordinates)
+        found = self._problem.scores.model(self._coordinates)
+        model = found if isinstance(found, Fittable) else as_model(found)
+        rows, again = SeenRows(self._data), Again(self.estimator, self.family, self.domain, self._rng)
+        return model.remember(provenance.Fit(self.estimator.method, rows, refit=again))
 
     @cached_property
     def covariance(self) -> Array:
@@ -288,8 +310,7 @@ class Fit(Estimates):
         It is what :class:`goodstein.ParametricBootstrap` asks for: ``ParametricBootstrap(fit.refit)``. The
         random numbers are those of this fit, so that the same data give the same model.
         """
-        rng = copy.deepcopy(self._rng)
-        return self.estimator.fit(data, self.family, domain=self.domain, rng=rng).model
+        return Again(self.estimator, self.family, self.domain, self._rng)(data)
 
     def with_note(self, note: str) -> Fit:
         """The same fit with more to say; an empty note is none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows, quiet, warn
 from goodstein.estimate.base import AT_BOUND, Evaluation, ModelFamily, Sample, Scores, as_names, by_name
 from goodstein.estimate.functions import At, ByDifferences, ByJax, Recognised
 from goodstein.families import Truncated
@@ -219,8 +218,7 @@ class ParametricScores(Scores):
             return []
         x, rows = self.sample.data, slice(0, 200)
         function = self.functions.function
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with quiet(NumericalScoreWarning):
             at, domain = lambda points: function.values(points, theta), self.sample.domain
             adaptive = gradient(at, x[rows], domain, name=self.name, remedy="write it with JAX")
         fixed = self.functions.derivatives(theta)[0][rows]
@@ -234,7 +232,7 @@ class ParametricScores(Scores):
             f"up to {error.max():.1g}: the density varies on a finer scale than the data, has kinks, or "
             "loses digits far from zero. Write it with JAX, pass a `score`, or centre the data."
         )
-        warnings.warn(message, NumericalScoreWarning, stacklevel=5)
+        warn(message, NumericalScoreWarning)
         return [message]
 
 

@@ -100,6 +100,8 @@ class ScoreMatching(Estimator):
     array([1., 2.])
     """
 
+    method = "score matching"  # no annotation: not a field
+
     starts: int = 5
     max_iterations: int = 500
 
@@ -151,6 +153,8 @@ class TruncatedScoreMatching(Estimator):
     >>> print(x.mean().round(1), fit.parameters["mean"].round(1))
     0.5 [-1.]
     """
+
+    method = "truncated score matching"  # no annotation: not a field
 
     auxiliary: Auxiliary | None = None
     starts: int = 5

@@ -252,6 +252,8 @@ class MinimumStein(Estimator):
     array([0.5, 1. , 2. ])
     """
 
+    method = "minimum Stein discrepancy"  # no annotation: not a field
+
     operator: Operator | None = None
     kernel: Kernel | None = None
     starts: int = 5
@@ -297,8 +299,8 @@ def _require_identity(operator: Operator, sample: Sample) -> None:
         if not face.identity:
             raise InputError(
                 f"{operator!r} does not vanish at the face {face.face} of {sample.domain!r}, so Stein's "
-                "identity fails there and the estimate would be wrong. Leave `operator` out, or use "
-                "Standardised()."
+                "identity fails there and the estimate would be wrong. Leave `operator` of MinimumStein out, "
+                "or use Standardised()."
             )
 
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from goodstein.domains import Domain
 from goodstein.families.checks import as_points
-from goodstein.frozen import Frozen
 from goodstein.models.latent import LatentModel
+from goodstein.models.provenance import FittableValue
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
 
 LONGEST_REPR = 80
 
 
-class Family(Frozen, ABC):
+class Family(FittableValue, ABC):
     """A distribution with a closed-form score.
 
     A subclass writes :meth:`score`, :meth:`logpdf` and :meth:`_draw`.
@@ -82,7 +82,8 @@ def latent_model(family: Any, what: str) -> LatentModel:
     """A family as a model with latent variables, by its ``conditional_score`` and ``posterior_sample``."""
     name = f"{family!r} with {what}"
     known = family.conditional_score, family.posterior_sample
-    return LatentModel(*known, family.domain, sample=family.sample, name=name)
+    latent = LatentModel(*known, family.domain, sample=family.sample, name=name)
+    return latent.remember(family.provenance)
 
 
 def _short(value: Any, digits: int) -> str:

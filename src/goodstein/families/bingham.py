@@ -83,6 +83,9 @@ class Bingham(Family):
         theta = np.linalg.solve(normal, 2.0 * d * t.mean(axis=0))
         return cls(np.einsum("k,kij->ij", theta, basis))
 
+    def _fit_method(self, **options: Any) -> str:
+        return "score matching"
+
     def score(self, x: ArrayLike) -> Array:
         return np.asarray(2.0 * self._points(x) @ self.A)
 

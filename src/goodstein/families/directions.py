@@ -7,10 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_sample
 from goodstein.types import Array, ArrayLike
+
+EQUAL = 1e-30
+"""1 − cos of the angle between directions that differ by rounding only."""
 
 SMALLEST = 1e-290
 """Below this a float has lost digits, or is about to."""
@@ -32,7 +36,7 @@ def as_direction(name: str, value: ArrayLike) -> Array:
         reason = f"expected a vector of at least 2 coordinates, got shape {vector.shape}."
         raise InputError(reason, argument=name)
     norm = float(np.linalg.norm(vector))
-    if abs(norm - 1.0) > 1e-8:
+    if abs(norm - 1.0) > ROUNDING:
         how = f"{name} = np.asarray({name}, dtype=float); {name} = {name} / np.linalg.norm({name})"
         divide = f"Divide it by its norm, in double precision, if that is meant: {how}."
         remedy = divide if norm else "It has no direction."
@@ -51,10 +55,26 @@ def as_directions(x: ArrayLike) -> Array:
     return points
 
 
+FAR = 1e6
+"""Arguments that are so many times the order squared are far: SciPy's function ends at about 2e9."""
+
+
+def _is_far(order: float, kappa: float) -> bool:
+    return kappa > FAR * (1.0 + order**2)
+
+
+def _hankel(order: float, kappa: float) -> float:
+    """r in I_ν(κ) = e^κ (1 + r)/√(2πκ), for κ far beyond ν²; the next term is of the order κ⁻³."""
+    m = 4.0 * order**2
+    return (1.0 - m) / (8.0 * kappa) * (1.0 + (9.0 - m) / (16.0 * kappa))
+
+
 def log_bessel(order: float, kappa: float) -> float:
     """log I_ν(κ) for ν ≥ 0 and κ > 0."""
     from scipy.special import gammaln, ive, logsumexp
 
+    if _is_far(order, kappa):
+        return kappa - 0.5 * math.log(2.0 * math.pi * kappa) + math.log1p(_hankel(order, kappa))
     scaled = float(ive(order, kappa))
     if scaled > SMALLEST:
         return math.log(scaled) + kappa
@@ -71,19 +91,28 @@ def mean_resultant(kappa: float, d: int) -> float:
         return 0.0
     from scipy.special import ive
 
+    if _is_far(0.5 * d, kappa):
+        upper, lower = (_hankel(0.5 * d - shift, kappa) for shift in (0.0, 1.0))
+        return (1.0 + upper) / (1.0 + lower)
     upper, lower = float(ive(0.5 * d, kappa)), float(ive(0.5 * d - 1.0, kappa))
     if upper > SMALLEST:
         return upper / lower
     return math.exp(log_bessel(0.5 * d, kappa) - log_bessel(0.5 * d - 1.0, kappa))
 
 
-def concentration(length: float, d: int) -> float:
-    """κ with A_d(κ) = length, by Newton's method kept within a bracket."""
-    if not length < 1.0 - 1e-14:
+def concentration(spread: float, d: int) -> float:
+    """κ with A_d(κ) = 1 − spread, the mean of 1 − cos of the angles to the mean direction.
+
+    By Newton's method kept within a bracket; the spread has the digits that a length close to one has lost.
+    """
+    if spread < EQUAL:
         raise InputError(
             "all directions are equal, so that no finite kappa is the most likely.", argument="x"
         )
-    if length == 0.0:
+    if spread < 1e-9:
+        return (d - 1.0) / (2.0 * spread)  # up to a share of the order of the spread
+    length = 1.0 - spread
+    if length <= 0.0:
         return 0.0
     # Bounds of Banerjee et al. type: A_d(κ) lies between these two for every d.
     low = length * (d - 2.0) / (1.0 - length**2) if d > 2 else 0.0

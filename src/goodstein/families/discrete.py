@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,9 @@ class LatticeFamily(Family):
     """A probability mass function on a lattice, positive everywhere, known up to its constant."""
 
     domain: Lattice
+
+    def _fit_method(self, penalty: float = 0.0, **options: Any) -> str:
+        return "penalised maximum likelihood" if penalty else "maximum likelihood"
 
     @abstractmethod
     def _log_weight(self, codes: Codes) -> Array:

@@ -31,9 +31,6 @@ class Lifetimes(Family):
     """
 
     domain = Box(0, np.inf)
-    fitted_to: Array | None = None
-    """Durations that the parameters were fitted to, which is no part of the value; None where unknown."""
-
     _events_at_zero: ClassVar[bool] = False
     """Whether the density is positive and finite at time zero, so that events there can be fitted."""
 
@@ -46,20 +43,19 @@ class Lifetimes(Family):
         data
             :class:`goodstein.Censored` durations, or an array of durations that all end with an event.
         """
-        censored, t, event = durations_and_events(data, cls)
+        t, event = durations_and_events(data, cls)
         if len(cls._parameters) > 1:  # a scale alone can be fitted to events at one time
             require_shape(t, event, cls.__name__)
-        return cls(*cls._maximum_likelihood(t, event))._remember(censored)
+        return cls(*cls._maximum_likelihood(t, event))
+
+    @classmethod
+    def _fit_data(cls, data: Any, **options: Any) -> Censored:
+        return as_censored(data, f"{cls.__name__}.fit")
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, ...]:
         """The parameters, from durations and which of them end with an event."""
         raise NotImplementedError  # not needed where `fit` is overridden
-
-    def _remember(self, data: Censored) -> Self:
-        """The same, fitted to these durations; for :meth:`fit` only."""
-        self._set(fitted_to=data.durations.copy())
-        return self
 
     @property
     def hazard_at_zero(self) -> float:
@@ -127,8 +123,8 @@ def divided(numerator: float, t: Array) -> Array:
 # ---------------------------------------------------------------------------- fits
 
 
-def durations_and_events(data: Any, family: type[Lifetimes]) -> tuple[Censored, Array, BoolArray]:
-    """The data, their durations that carry information, and which of these are events; raises without any."""
+def durations_and_events(data: Any, family: type[Lifetimes]) -> tuple[Array, BoolArray]:
+    """Durations that carry information, and which of them are events; raises without any."""
     name = family.__name__
     censored = as_censored(data, f"{name}.fit")
     t, event = censored.durations, censored.event_observed
@@ -137,7 +133,7 @@ def durations_and_events(data: Any, family: type[Lifetimes]) -> tuple[Censored, 
         reason = f"none of the {len(t)} durations ends with an event, so {name} cannot be fitted: {why}."
         raise InputError(reason, argument="data")
     if family._events_at_zero:
-        return censored, t, event
+        return t, event
     refuse_rows(
         event & (t == 0),
         f"hold events at time 0, where the density of {name} is zero, infinite or not determined, so it "
@@ -145,7 +141,7 @@ def durations_and_events(data: Any, family: type[Lifetimes]) -> tuple[Censored, 
         "Record these durations more finely, or remove them for a reason you can give.",
     )
     # Censored at once means: nothing was seen.
-    return censored, t[t > 0], event[t > 0]
+    return t[t > 0], event[t > 0]
 
 
 def require_shape(t: Array, event: BoolArray, family: str) -> None:

@@ -12,7 +12,7 @@ from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_number
-from goodstein.graphs.data import FEWEST, all_pairs, as_graph
+from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
 from goodstein.types import Array, ArrayLike
 from goodstein.validation import check_count
 
@@ -115,6 +115,13 @@ class ERGM(Family):
             raise InputError(f"`ridge` must be a number that is not negative, got {ridge!r}.")
         coefficients = _logistic(change, adjacency[i, j], float(ridge))
         return cls(len(adjacency), **dict(zip(names, coefficients.tolist(), strict=True)))
+
+    @classmethod
+    def _fit_data(cls, data: Any, **options: Any) -> Graph:
+        return as_graph(data)
+
+    def _fit_method(self, **options: Any) -> str:
+        return "maximum pseudo-likelihood"
 
     @property
     def coefficients(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -93,6 +93,12 @@ class Ising(LatticeFamily):
         else:
             beta = _pseudolikelihood(spins, ridge)
         return cls(discrete.symmetric(beta[d:], d), beta[:d])
+
+    def _fit_method(self, penalty: float = 0.0, method: str | None = None, **options: Any) -> str:
+        small = 2**self.dim <= discrete.FIT_STATES
+        if method == "likelihood" or (method is None and small):
+            return super()._fit_method(penalty=penalty)
+        return "maximum pseudo-likelihood"
 
     def _log_weight(self, codes: Codes) -> Array:
         spins = _spins(codes)

@@ -91,6 +91,9 @@ class Kent(Family):
         minor = np.cross(first, major)
         return cls(np.array([first, major, minor]), *_score_matching(points, first, major, minor))
 
+    def _fit_method(self, **options: Any) -> str:
+        return "moments and score matching"
+
     def score(self, x: ArrayLike) -> Array:
         first, second, third = self.axes
         points = self._points(x)

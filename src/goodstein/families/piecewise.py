@@ -79,7 +79,7 @@ class PiecewiseExponential(Lifetimes):
         Breakpoints are chosen beforehand, not by looking at the data.
         """
         ends = _as_breakpoints(breakpoints)
-        censored, t, event = durations_and_events(data, cls)
+        t, event = durations_and_events(data, cls)
         starts = np.concatenate([[0.0], ends])
         lengths = np.diff(np.append(starts, np.inf))
         exposure = np.clip(t[:, None] - starts, 0.0, lengths).sum(axis=0)
@@ -88,7 +88,7 @@ class PiecewiseExponential(Lifetimes):
             last = f"after the last breakpoint, {ends[-1]:g}," if len(ends) else "at all"
             reason = f"there are no events {last} so the last hazard would be 0."
             raise InputError(reason, argument="data", remedy="Choose earlier breakpoints.")
-        return cls(ends, events / exposure)._remember(censored)
+        return cls(ends, events / exposure)
 
     @classmethod
     def fitter(cls, breakpoints: ArrayLike) -> PiecewiseFit:

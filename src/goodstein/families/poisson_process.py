@@ -10,8 +10,8 @@ import numpy as np
 from goodstein.domains import Domain
 from goodstein.errors import InputError, SamplingError
 from goodstein.families.checks import as_domain, as_points, as_positive
-from goodstein.frozen import Frozen
-from goodstein.patterns.data import as_patterns
+from goodstein.models.provenance import FittableValue
+from goodstein.patterns.data import Patterns, as_patterns
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
@@ -23,7 +23,7 @@ MARGIN = 1.2
 """How much larger than the largest value at the nodes an intensity may be."""
 
 
-class PoissonProcess(Frozen):
+class PoissonProcess(FittableValue):
     r"""A Poisson process: independent points, a Poisson number of them in every region.
 
     .. math::
@@ -86,6 +86,10 @@ class PoissonProcess(Frozen):
         found = as_patterns(patterns, domain)
         area = float(quadrature(domain, 2)[1].sum())
         return cls(float(found.counts.mean()) / area, domain)
+
+    @classmethod
+    def _fit_data(cls, data: Any, **options: Any) -> Patterns:
+        return as_patterns(data, options["domain"])
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """λ(u), whatever the pattern, (k,)."""

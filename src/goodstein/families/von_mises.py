@@ -61,7 +61,9 @@ class VonMises(Family):
         if angles.shape[1] != 1:
             raise InputError(f"expected one column of angles, got {angles.shape[1]}.", argument="x")
         east, north = float(np.cos(angles).mean()), float(np.sin(angles).mean())
-        return cls(math.atan2(north, east), concentration(math.hypot(east, north), 2))
+        mean = math.atan2(north, east)
+        # 1 − cos(x − μ) without cancellation.
+        return cls(mean, concentration(2.0 * float((np.sin(0.5 * (angles - mean)) ** 2).mean()), 2))
 
     def score(self, x: ArrayLike) -> Array:
         return np.asarray(-self.kappa * np.sin(self._points(x) - self.mean))

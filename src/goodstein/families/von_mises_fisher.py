@@ -73,7 +73,10 @@ class VonMisesFisher(Family):
         length = float(np.linalg.norm(mean))
         if length == 0.0:
             return cls(np.eye(points.shape[1])[0], 0.0)
-        return cls(mean / length, concentration(length, points.shape[1]))
+        mean /= length
+        # 1 − x·μ without cancellation.
+        spread = 0.5 * float(((points - mean) ** 2).sum(axis=1).mean())
+        return cls(mean, concentration(spread, points.shape[1]))
 
     def score(self, x: ArrayLike) -> Array:
         return np.tile(self.kappa * self.mu, (len(self._points(x)), 1))

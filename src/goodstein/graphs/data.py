@@ -37,6 +37,7 @@ class Graph(Data):
     seed: int = 0
 
     replicated = False  # no annotation: not a field
+    kind = "graphs"
 
     def __len__(self) -> int:
         return len(self.adjacency)
@@ -50,6 +51,10 @@ class Graph(Data):
 
     def take(self, rows: Any) -> Graph:
         raise InputError("One graph is one observation, which cannot be split.", argument="data")
+
+    def as_rows(self) -> Array:
+        """Whether there is an edge, for all pairs of nodes, (1, N(N − 1)/2)."""
+        return self.adjacency[np.triu_indices(len(self), 1)][None]
 
     def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Graph:
         """With the graph from which chains start, itself reached from this one by the reversed chain."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.kernels.base import Kernel, Wrapped
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
@@ -46,7 +46,7 @@ def as_graph_kernel(kernel: Kernel) -> GraphKernel:
     if isinstance(kernel, Wrapped) and callable(getattr(kernel.thing, "form", None)):
         return _Wrapped(kernel.thing)
     raise InputError(
-        f"`kernel` must be a kernel on graphs such as graphs.SubgraphCounts() or "
+        f"{given('kernel')} must be a kernel on graphs such as graphs.SubgraphCounts() or "
         f"graphs.WeisfeilerLehman(), got {kernel!r}, which compares other things."
     )
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import InputError, SamplingError, ScoreError
 from goodstein.foreign import describe
 from goodstein.graphs.data import Graph
 from goodstein.models.base import AnyModel
+from goodstein.models.provenance import Fit, provenance_of
 from goodstein.types import Array
 
 SWEEPS = 30
@@ -29,6 +30,10 @@ class GraphModel(AnyModel):
     def has_sample(self) -> bool:
         return True
 
+    @property
+    def provenance(self) -> Fit | None:
+        return provenance_of(self.raw)
+
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> None:
         return None
 
@@ -46,7 +51,17 @@ class GraphModel(AnyModel):
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
         steps = self.sweeps * (self.nodes * (self.nodes - 1) // 2)
-        return np.asarray(self.raw.walk(adjacency, steps, rng), dtype=np.float64)
+        end = np.asarray(self.raw.walk(adjacency.copy(), steps, rng), dtype=np.float64)
+        if end.shape != adjacency.shape:
+            raise SamplingError(
+                f"The walk of {self.name} ended at shape {end.shape}, expected {adjacency.shape}."
+            )
+        if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):
+            raise SamplingError(
+                f"The walk of {self.name} ended at no graph.",
+                remedy="It must return a symmetric matrix of zeros and ones with zeros on the diagonal.",
+            )
+        return end
 
 
 def as_graph_model(model: Any, nodes: int, sweeps: int = SWEEPS) -> GraphModel:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.frozen import Frozen
 from goodstein.kernels.base import Kernel
 from goodstein.types import Array, ArrayLike
@@ -27,7 +27,7 @@ class LatticeKernel(Kernel, ABC):
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         raise InputError(
             f"{self!r} compares states of a Lattice and has no derivatives. For discrete data pass "
-            "domain=Lattice(levels, d); for continuous data use IMQ() or Gaussian()."
+            f"{given('domain', 'Lattice(levels, d)')}; for continuous data use IMQ() or Gaussian()."
         )
 
 

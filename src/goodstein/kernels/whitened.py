@@ -98,6 +98,17 @@ class Whitened(Kernel):
     def plain(self) -> Kernel:
         return self.kernel
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Whitened) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def _value(self) -> tuple[Any, ...]:
+        """The kernel and the entries of the metric, by which equal ones are known."""
+        metric = tuple(map(tuple, self.metric)) if isinstance(self.metric, np.ndarray) else self.metric
+        return self.kernel, metric
+
     @property
     def terms(self) -> tuple[Kernel, ...]:
         return self.kernel.terms

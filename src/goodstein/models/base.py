@@ -8,11 +8,12 @@ import numpy as np
 
 from goodstein.data.base import Data, OwnData
 from goodstein.data.points import Points, draw
+from goodstein.models.provenance import Fit, Fittable, provenance_of
 from goodstein.types import RNG
 from goodstein.validation import as_generator
 
 
-class AnyModel:
+class AnyModel(Fittable):
     """A model as the library sees it: a name, perhaps a sampler, and how it takes part in a test."""
 
     takes: ClassVar[type[Data] | None] = Points
@@ -53,10 +54,6 @@ class AnyModel:
         """The same model, declared to live on a domain."""
         return self
 
-    def was_fitted_to(self, observations: Any) -> bool:
-        """Whether it is known to have been fitted to these very data."""
-        return False
-
     def default_operator(self) -> Any:
         """The operator for users who name none; None leaves the choice to the domain."""
         return None
@@ -88,6 +85,10 @@ class OwnModel(AnyModel):
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data:
         sample = self.sample(n, rng)
         return sample if isinstance(sample, Data) else OwnData(sample)
+
+    @property
+    def provenance(self) -> Fit | None:
+        return provenance_of(self.own)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["own"], name)

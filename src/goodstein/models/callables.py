@@ -8,7 +8,6 @@ and columns cannot be confused.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, warn
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, heard, warn
 from goodstein.numerics.frameworks import Framework, Function, NumPy, Torch, framework_of, frameworks, loaded
 from goodstein.types import Array
 
@@ -133,6 +132,9 @@ class Batched:
                 raise ScoreError(f"The log density is a {name} function, {failed}", remedy=remedy) from error
 
 
+EACH_ROW = "write it for all points at once, each row by itself, such as with x.mean(axis=1, keepdims=True)"
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One way of calling a function that did not work."""
@@ -141,6 +143,8 @@ class Attempt:
     error: Exception | None = None
     framework: str = "numpy"
     confused: bool = False
+    mixed: bool = False
+    """Whether all points at once gave the right shape, but not row by row."""
 
 
 def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
@@ -164,9 +168,10 @@ def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
         for convention in Convention.candidates(d):
             batched = Batched(function, kind, framework, convention, settled=bool((probe != probe[0]).any()))
             # The real call will repeat whatever is worth warning about.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with heard():
                 attempt = _attempt(batched, probe)
+            if attempt is None and convention.by_row and any(a.mixed for a in attempts):
+                attempt = _read_in_two_ways(function, batched, probe)
             if attempt is None:
                 if isinstance(framework, Torch) and framework.single:
                     warn(f"{name} {SINGLE}", NumericalScoreWarning)
@@ -203,9 +208,24 @@ def _attempt(batched: Batched, probe: Array) -> Attempt | None:
             seen = shape[1:] if convention.by_row else shape
             return Attempt(f"{tried}returned shape {seen}", confused=kind.other.fits(shape, k, d))
         if not _independent_rows(batched, probe):
-            return Attempt(f"{tried}a row's result is random, or depends on the other rows")
+            return Attempt(f"{tried}a row's result is random, or depends on the other rows", mixed=True)
     except Exception as error:
         return Attempt(f"{tried}{_first_line(error)}", error=error)
+    return None
+
+
+def _read_in_two_ways(function: Function, alone: Batched, probe: Array) -> Attempt | None:
+    """A function that mixes rows, where one point (d,) gives something else than it does as (1, d).
+
+    ``lambda x: -x / np.linalg.norm(x)`` gives the same: it is meant for one point. With
+    ``lambda x: x.mean(axis=0) - x`` nobody can tell whether it is meant for one point or is a mistake.
+    """
+    rows = Batched(function, alone.kind, alone.framework, Convention.BATCH, alone.settled)
+    with heard():
+        for row in probe:
+            if not np.allclose(alone(row[None]), rows(row[None]), rtol=1e-3, equal_nan=True):
+                tried = f"{alone.framework.name}, {alone.convention.argument(*probe.shape)}: "
+                return Attempt(f"{tried}gives something else than as shape (1, {len(row)}); {EACH_ROW}")
     return None
 
 

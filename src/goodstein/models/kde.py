@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from goodstein.data.rows import SeenRows
 from goodstein.domains import Euclidean
+from goodstein.models.provenance import Fit, Fittable
 from goodstein.types import RNG, Array
 
 BLOCK_ELEMENTS = 1 << 20
 
 
-class GaussianKDE:
+class GaussianKDE(Fittable):
     r"""A Gaussian kernel density estimate, with its score in closed form.
 
     .. math::
@@ -44,6 +46,7 @@ class GaussianKDE:
         self.points, self.weights = points[weights > 0], weights[weights > 0]
         self.domain = Euclidean(d)
         self._name = name
+        self.remember(Fit("kernel density", SeenRows(self.points)))
         self._factor = np.linalg.cholesky(covariance)
         self._inverse = np.linalg.inv(self._factor)
         # Distances come from a matrix product, which is accurate for centred coordinates only.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import InputError, ScoreError, given
 from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.model import title
 from goodstein.numerics.ranges import cut
@@ -100,7 +100,8 @@ class LatentModel(Averaged):
         """Raise: the score is a mean over the posterior of z, which can only be estimated."""
         raise ScoreError(
             f"{self.name} is a LatentModel: its score can only be estimated by draws of the latent variable. "
-            "Use operator=Latent(draws=100), or Latent(draws=100, operator=...) around the operator you want."
+            f"Use {given('operator', 'Latent(draws=100)')}, or Latent(draws=100, operator=...) around the "
+            "operator you want."
         )
 
     def weighted_score(self, x: ArrayLike) -> Array:

@@ -126,6 +126,11 @@ class Model(FunctionModel):
         self._domain, self._batched, self._name = domain, batched, name
         self._recognised: dict[tuple[str, int], Batched] = {}
 
+    @property
+    def batched(self) -> bool:
+        """Whether its functions are known to take all points at once, as those of the library do."""
+        return self._batched
+
     def score(self, x: ArrayLike) -> Array:
         """Gradient of the log density at each row of x (n, d), (n, d).
 

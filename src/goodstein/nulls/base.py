@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import InputError, ScoreError, given
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -95,6 +96,14 @@ class Null(ABC):
             argument="null",
         )
 
+    def smallest_pvalue(self, asked: Problem | Collection, n: int) -> float:
+        """The smallest p-value that n observations can have, however many draws are made."""
+        return 0.0
+
+    def allows(self, dependence: Dependence) -> bool:
+        """Whether it keeps its level for rows that depend on each other in this way; most do not."""
+        return False
+
     @property
     def given(self) -> Any:
         """What the user handed in."""
@@ -104,7 +113,7 @@ class Null(ABC):
 class OwnNull(Own, Null):
     """A user's plain object with a method ``calibrate``."""
 
-    taken_over = ("simulates", "refits", "calibrate_jointly")
+    taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue", "allows")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)
@@ -144,7 +153,7 @@ class Simulating(Null):
         if not model.has_sample:
             raise InputError(
                 f"{type(self).__name__} simulates the model, but {model.name} has no sampler. "
-                f"{model.sampler_advice}, or use null=WildBootstrap()."
+                f"{model.sampler_advice}, or use {given('null', 'WildBootstrap()')}."
             )
         task = self.task(collection, draw_seed(rng))
         statistics = collection.statistics(workers)

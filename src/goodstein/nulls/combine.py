@@ -71,6 +71,14 @@ def log_survival(values: Array) -> Array:
     return np.where(values > knots[-1], levels[-1] + slope * (values - knots[-1]), inside)
 
 
+def critical_values(joint: JointCalibration, weights: Array, level: float) -> Array:
+    """For every member the statistic with which it makes the aggregated test reject, (tests,)."""
+    _, draws = evidence(joint, weights)
+    largest = np.quantile(draws.max(axis=0), 1.0 - level)
+    enough = [own[shown >= largest] for own, shown in zip(joint.draws, draws, strict=True)]
+    return np.array([own.min() if own.size else np.inf for own in enough])
+
+
 def combined(joint: JointCalibration, weights: Array) -> tuple[Calibration, Array, Array]:
     """The aggregated test, p-values of its members that are adjusted for all others, and their evidence.
 

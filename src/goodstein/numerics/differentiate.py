@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import NumericalScoreWarning, ScoreError, describe_rows, warn
+from goodstein.errors import NumericalScoreWarning, ScoreError, describe_rows, takes, warn
 from goodstein.types import Array, BoolArray
 
 if TYPE_CHECKING:
@@ -200,7 +200,9 @@ def _report(slopes: Array, error: Array, domain: Domain | None, name: str, remed
     broken: BoolArray = np.asarray(~np.isfinite(slopes).all(axis=1))
     if broken.any():
         hint = f"Check that it is finite throughout {domain!r}"
-        hint = hint if domain is not None else "Pass `domain`, so that the steps stay where it is finite"
+        if domain is None:
+            own = "`domain`" if takes("domain") else "Model(..., domain=...)"
+            hint = f"Pass {own}, so that the steps stay where it is finite"
         where = f"{describe_rows(broken)}: it is not finite there or nearby"
         reason = f"{name} cannot be differentiated numerically at {where}."
         raise ScoreError(reason, rows=broken, remedy=f"{hint}, or {remedy}.")

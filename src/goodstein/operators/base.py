@@ -13,7 +13,7 @@ from goodstein.auditing.report import Check
 from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.foreign import Own
 from goodstein.kernels.base import Kernel
 from goodstein.stein.features import Features
@@ -132,11 +132,12 @@ class OwnOperator(Own, Operator):
         return super().thorough(model, domain, data, rng) if self.takes in (None, Points) else []
 
 
-def as_operator(thing: Any, name: str = "`operator`") -> Operator:
+def as_operator(thing: Any, name: str | None = None) -> Operator:
     """An operator from itself, or from a user's object with a method ``features``."""
     if isinstance(thing, Operator):
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
+        name = given("operator") if name is None else name
         raise InputError(f"{name} must be an operator such as Langevin() or Standardised(), got {thing!r}.")
     return OwnOperator(thing)
 
@@ -208,7 +209,7 @@ def tangent(domain: Domain, vectors: Array) -> Array:
     if not domain.flat:
         raise InputError(
             f"This operator works on R^d and its parts, and {domain!r} is none of them.",
-            remedy="Leave `operator` out to take the one made for it.",
+            remedy=f"Leave {given('operator')} out to take the one made for it.",
         )
     basis = domain.basis
     return vectors if basis is None else vectors @ basis.T

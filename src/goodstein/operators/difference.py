@@ -10,7 +10,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.domains import Domain, Lattice
-from goodstein.errors import DomainError
+from goodstein.errors import DomainError, given
 from goodstein.kernels.lattice import Hamming
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
@@ -118,7 +118,7 @@ def _as_lattice(domain: Domain) -> Lattice:
     if not isinstance(domain, Lattice):
         raise DomainError(
             f"Difference() is for discrete data, but the domain is {domain!r}. Pass "
-            "domain=Lattice(levels, d), or leave the operator out."
+            f"{given('domain', 'Lattice(levels, d)')}, or leave the operator out."
         )
     return domain
 
@@ -269,8 +269,8 @@ def _check_rare_bounded(model: Model, lattice: Lattice, data: Array, bound: floa
     return RARE.warned(
         f"About {rare / total:.0%} of the statistic's variance sits in states that are more than "
         f"{n / UNSEEN:g} times less probable than their neighbours and may be missing among {n} rows. Where "
-        "they are, the bootstrap rejects true models far too often. Use null=MonteCarlo(), or leave out "
-        "levels that hardly occur.",
+        f"they are, the bootstrap rejects true models far too often. Use {given('null', 'MonteCarlo()')}, or "
+        "leave out levels that hardly occur.",
         asymptotic=True,
     )
 
@@ -299,6 +299,6 @@ def _check_rare(model: Model, lattice: Lattice, data: Array, bound: float | None
         f"For {share[worst]:.0%} of the rows the state with column {worst} moved back by one level is more "
         f"than {n / UNSEEN:g} times less probable. Stein's identity weighs it all the more, but among {n} "
         "rows it may be missing: a bootstrap p-value may be far too small. Use Difference(bound=10), or "
-        "null=MonteCarlo().",
+        f"{given('null', 'MonteCarlo()')}.",
         asymptotic=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from goodstein.domains import Domain, Simplex
-from goodstein.errors import InputError, refuse_rows
+from goodstein.errors import InputError, given, refuse_rows
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
 from goodstein.stein.features import SteinFeatures
@@ -41,7 +41,7 @@ class LogRatio(Operator):
         refuse_rows(
             (data <= 0).any(axis=1),
             "have parts that are zero, and zeros have no log-ratio.",
-            "Use operator=Mirrored() or operator=Standardised(ProductOfParts()), which allow zeros for "
+            f"Use {given('operator', 'Mirrored()', 'Standardised(ProductOfParts())')}, which allow zeros for "
             "models such as Dirichlet, or replace the zeros by a method of your choice before the test.",
         )
         weighted = model.weighted_score(data)

@@ -15,7 +15,7 @@ from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError
+from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
 from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
@@ -180,8 +180,9 @@ class Regularised(Wrapping):
         )
         if self.strength >= least * (1 - 1e-9):
             return question.passed(message)
-        other = "fraction=0.2, " if self.fraction is None else ""
-        message += f" Use {other}null=MonteCarlo(), or a larger strength."
+        share = "fraction=0.2" if takes("fraction") else "Regularised(..., fraction=0.2)"
+        other = f"{share}, " if self.fraction is None else ""
+        message += f" Use {other}{given('null', 'MonteCarlo()')}, or a larger strength."
         return question.failed(message, asymptotic=True)
 
     def _plan(self, model: Any, data: Any) -> tuple[bool, int]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.errors import DomainError, InputError, describe_rows, other_domain
 from goodstein.types import Array
 from goodstein.validation import as_array
 
@@ -141,7 +141,6 @@ def as_pattern(item: Any, i: int, domain: Domain) -> Array:
     outside = np.asarray(~domain.contains(x))
     if outside.any():
         raise DomainError(
-            f"{name}: {describe_rows(outside)} lie outside {domain!r}. "
-            "Remove them or pass the right `domain`."
+            f"{name}: {describe_rows(outside)} lie outside {domain!r}. Remove them{other_domain()}."
         )
     return x

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.kernels import Gaussian, Kernel, Median
 from goodstein.numerics.distances import placed
 from goodstein.patterns.data import Patterns
@@ -90,7 +90,7 @@ class ConfigurationKernel(Kernel):
             if len(patterns.pooled) < 2:
                 raise InputError(
                     f"`patterns` hold {len(patterns.pooled)} points in all, too few for a bandwidth. "
-                    "Pass kernel=ConfigurationKernel(bandwidth=...)."
+                    f"Pass {given('kernel', 'ConfigurationKernel(bandwidth=...)')}."
                 )
             rule = DEFAULT_BANDWIDTH if self.bandwidth is None else self.bandwidth
             kernel = replace(kernel, bandwidth=Gaussian(rule).fitted(patterns.pooled).length)
@@ -154,7 +154,7 @@ class ConfigurationKernel(Kernel):
             if not positive.size:
                 raise InputError(
                     "all patterns are equal to this kernel, so no scale can be taken from them. "
-                    "Check the data, or pass kernel=ConfigurationKernel(scale=...).",
+                    f"Check the data, or pass {given('kernel', 'ConfigurationKernel(scale=...)')}.",
                     argument="patterns",
                 )
             median = float(positive.mean())

@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, given
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.lattice import LatticeKernel
 from goodstein.operators.base import Operator
@@ -72,9 +72,9 @@ class Papangelou(Operator):
     def adapted(self, kernel: Kernel) -> Kernel:
         if kernel.plain.radial or isinstance(kernel, LatticeKernel):
             raise InputError(
-                f"`kernel` must be a kernel on point patterns such as patterns.ConfigurationKernel(), got "
-                f"{kernel!r}, which compares points. ConfigurationKernel(bandwidth=...) sums up a Gaussian "
-                "of points."
+                f"{given('kernel')} must be a kernel on point patterns such as "
+                f"patterns.ConfigurationKernel(), got {kernel!r}, which compares points. "
+                "ConfigurationKernel(bandwidth=...) sums up a Gaussian of points."
             )
         return kernel
 
@@ -95,8 +95,8 @@ class Papangelou(Operator):
         found = f"{len(nodes)} nodes give {mass:.6g} expected points, {len(fine)} give {finer:.6g}"
         if error > TOLERANCE * np.sqrt(max(finer, 1e-300) / len(data)):
             return question.warned(
-                f"The intensity is too rough for the nodes: {found}. Pass operator=Papangelou(nodes="
-                f"{4 * len(fine)}) or more."
+                f"The intensity is too rough for the nodes: {found}. Pass "
+                f"{given('operator', f'Papangelou(nodes={4 * len(fine)})')} or more."
             )
         return question.passed(f"{found[0].upper()}{found[1:]}.")
 

@@ -10,6 +10,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
 from goodstein.foreign import describe
 from goodstein.models.base import AnyModel
+from goodstein.models.provenance import Fit, provenance_of
 from goodstein.patterns.data import Patterns, as_pattern
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array
@@ -35,6 +36,10 @@ class Process(AnyModel):
     @property
     def sampler_advice(self) -> str:
         return "Give the model a method sample(n, rng) that returns a list of n patterns, (k, d) each"
+
+    @property
+    def provenance(self) -> Fit | None:
+        return provenance_of(self.raw)
 
     def papangelou(self, u: Array, pattern: Array) -> Array:
         """The conditional intensity at points u (k, d) given a pattern (l, d), (k,)."""

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import warn
+from goodstein.errors import given, heard, warn
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds
 from goodstein.problems.problem import Problem
-from goodstein.results.result import Member, TestResult
+from goodstein.results.result import VERY_SMALL, Member, TestResult
 
 Found = TypeVar("Found")
 
 DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning, ImportWarning)
 """Warnings that are no business of a result."""
+
+SEARCH = "scipy.optimize"
+"""Where warnings about a step of a search come from; whoever fits looks at where the search ended."""
 
 
 def run_test(
@@ -38,10 +42,14 @@ def run_test(
     check_workers(workers)
     chosen = choose_null(null, problem)
     report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
-    report = report.extended(observed_checks(problem, chosen))
+    if audit:
+        # Before the score is evaluated, which need not be possible where a test is refused.
+        require_valid([report])
+    checks, early = recorded(lambda: observed_checks(problem, chosen))
+    report = report.extended(checks)
     if audit:
         require_valid([report])
-    notes = [*overruled(report), *caveats(report, chosen.simulates)]
+    notes = [*overruled(report), *caveats(report, chosen.simulates), *early]
     calibration, told = recorded(
         lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -59,6 +67,8 @@ def run_test(
         title=title or operator.title,
         details={**(details or {}), **operator.details(problem.form.n)},
         statistic_name=operator.statistic_name,
+        asked=[problem],
+        smallest=chosen.smallest_pvalue(problem, problem.form.n),
     )
 
 
@@ -79,8 +89,14 @@ def report_test(
     pvalue: float | None = None,
     claim: str = "against the model",
     members: tuple[Member, ...] = (),
+    smallest: float = 0.0,
+    asked: Sequence[Problem] = (),
 ) -> TestResult:
-    """What was found, and how."""
+    """What was found, and how.
+
+    `smallest` is the smallest p-value however many draws there are, `asked` what the result may ask later.
+    """
+    drawn = 0.0 if pvalue is not None else 1.0 / (1 + len(calibration.draws))
     return TestResult(
         statistic=calibration.statistic,
         v_statistic=v_statistic,
@@ -100,7 +116,24 @@ def report_test(
         statistic_name=statistic_name,
         claim=claim,
         members=members,
+        smallest_pvalue=max(smallest, drawn),
+        # Without features and forms, which are made again where they are needed.
+        asked=tuple(replace(part) for part in asked),
+        limit=_limit(smallest, drawn, n, null, problem.model.has_sample),
     )
+
+
+def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> str:
+    """Why there is no p-value of .01, and what to do about it; nothing where there is one."""
+    if max(smallest, drawn) <= VERY_SMALL:
+        return ""
+    if drawn > smallest:
+        draws = round(1.0 / drawn) - 1
+        return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
+    # A simulated sample is independent, which dependent data, with chains of signs, are not.
+    independent = sampler and smallest == 0.5 ** (n - 1)
+    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else "more are needed"
+    return f"{n} observations have no p-value below {smallest:.3g} with {type(null).__name__}; {remedy}."
 
 
 def caveats(report: AuditReport, simulated: bool) -> list[str]:
@@ -117,14 +150,15 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
 
 def recorded(calibrate: Callable[[], Found]) -> tuple[Found, list[str]]:
     """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with heard() as caught:
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:
         if issubclass(w.category, DEVELOPERS):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     told = [w for w in caught if not issubclass(w.category, DEVELOPERS)]
+    # SciPy silences its line search by itself, but not where several threads fit at the same time.
+    told = [w for w in told if not w.category.__module__.startswith(SEARCH)]
     notes = []
     for message, category in dict.fromkeys((str(w.message), w.category) for w in told):
         warn(message, category)

@@ -113,7 +113,13 @@ class SamplerLaw(Law):
     function: Callable[..., Any]
 
     def __call__(self, n: int, rng: np.random.Generator) -> Any:
-        return call_sampler(self.function, n, rng)
+        drawn = call_sampler(self.function, n, rng)
+        if isinstance(drawn, np.ndarray | list | Censored) and len(drawn) != n:
+            raise InputError(
+                f"the sampler was asked for {n} observations and returned {len(drawn)}.",
+                remedy="`sample(n, rng)` must return one row for each of n observations.",
+            )
+        return drawn
 
 
 class NoSamplerError(InputError):

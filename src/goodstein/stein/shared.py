@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.engine.executors import Workers
-from goodstein.engine.reduce import Alone, Bundle, Weights, joint_quadratic_forms
+from goodstein.engine.reduce import Alone, Bundle, Held, Weights, joint_quadratic_forms
 from goodstein.engine.triangle import above_diagonal
 from goodstein.engine.workspace import scratch
 from goodstein.kernels.tile import Parts
@@ -65,6 +65,8 @@ class SharedForm(Bundle):
         """About the square of the shortest bandwidth; a power of two, by which division is exact."""
         return 4.0 ** round(math.log2(min(self.lengths)))
 
+    wide = False  # else it would not be possible
+
     @property
     def n(self) -> int:
         return self.forms[0].n
@@ -82,7 +84,7 @@ class SharedForm(Bundle):
             None if prepared is None else prepared.take(index),
         )
 
-    def fill(self, rows: slice, cols: slice, out: Single) -> Array:
+    def fill(self, rows: slice, cols: slice, out: Held) -> Array:
         """Write the block of one kernel after another, long bandwidths first."""
         tile = self.prepared.tile(rows, cols)
         unit = self.unit
@@ -97,7 +99,7 @@ class SharedForm(Bundle):
         ones = np.ones(len(rho), np.float32)
         sums = np.empty(len(self.forms))
         for k in self.order:
-            block = out[:, k]
+            block: Any = out[:, k]
             self.forms[k].kernel.stein_parts(parts, block)
             if cols.start < rows.stop:
                 block[...] = above_diagonal(block, rows, cols)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
-from goodstein.errors import NumericalScoreWarning, ScoreError
+from goodstein.errors import NumericalScoreWarning, ScoreError, given, quiet
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array, BoolArray
@@ -49,7 +45,7 @@ def check_events(data: Censored | None, model: SurvivalModel | None = None) -> l
         message = (
             f"In the time watched {model.name} expects {expected:.2g} events only. With so few the bootstrap "
             "rejects true models far too often (at the level 1 % about 40 % of them for one expected event, "
-            "7 to 10 % for five). Use null=MonteCarlo()."
+            f"7 to 10 % for five). Use {given('null', 'MonteCarlo()')}."
         )
         checks.append(Question("expected events").warned(message, asymptotic=True))
     return checks
@@ -93,7 +89,7 @@ def check_derivative(model: SurvivalModel, data: Censored | None) -> list[Check]
     t = _some(data.durations[data.event_observed & (data.durations > 0)])
     numerical = SurvivalModel(hazard=model.hazard, cumulative_hazard=model.cumulative_hazard)
     try:
-        with _quiet():
+        with quiet(NumericalScoreWarning):
             expected = numerical.log_hazard_derivative(t)
         got = model.log_hazard_derivative(t)
     except ScoreError as error:
@@ -124,7 +120,7 @@ def drift_diverges_at_zero(model: SurvivalModel) -> bool:
     scale = _scale(model)
     t = SHARES * scale
     try:
-        with _quiet():
+        with quiet(NumericalScoreWarning):
             growth = t * model.hazard(t) * model.log_hazard_derivative(t) ** 2 * scale**2
     except ScoreError:
         return True
@@ -138,7 +134,7 @@ def tail_exponents(model: SurvivalModel, drift: bool = False) -> float:
     if not np.isfinite(t).all():
         return float("nan")
     try:
-        with np.errstate(all="ignore"), _quiet():
+        with np.errstate(all="ignore"), quiet(NumericalScoreWarning):
             values = model.hazard(t) + (np.abs(model.log_hazard_derivative(t)) if drift else 0.0)
             return float(np.log(values[1] / values[0]) / (TAIL[1] - TAIL[0]))
     except ScoreError:
@@ -207,14 +203,6 @@ def check_smooth(model: SurvivalModel, longest: float, question: Question) -> Ch
             message = f"The hazard of {model.name} {found}: the statistic has no finite variance. {REMEDY}"
             return question.failed(message)
     return None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without warnings about numerical derivatives."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumericalScoreWarning)
-        yield
 
 
 def _exponent(far: float, near: float) -> float:

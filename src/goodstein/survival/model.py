@@ -8,13 +8,15 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from goodstein.data.rows import SeenRows
 from goodstein.domains.box import Box
 from goodstein.errors import SamplingError, ScoreError, describe_rows
 from goodstein.models.base import AnyModel
 from goodstein.models.model import call_sampler, title
+from goodstein.models.provenance import Fit
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
-from goodstein.survival.data import Censored
+from goodstein.survival.data import Censored, as_censored
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count, check_positive, require_functions
 
@@ -44,8 +46,8 @@ class SurvivalModel(AnyModel):
     hazard_at_zero
         λ₀(0), which may be infinite, where the function itself does not say it.
     fitted_to
-        The durations that the parameters were fitted to, where that is known: a test on the same
-        durations then says that its p-value is conservative.
+        The durations that the parameters were fitted to, (n,) or :class:`Censored`, where that is known: a
+        test on the same durations then says that its p-value is conservative.
 
     Examples
     --------
@@ -80,7 +82,7 @@ class SurvivalModel(AnyModel):
         sample: Function | None = None,
         name: str | None = None,
         hazard_at_zero: float | None = None,
-        fitted_to: ArrayLike | None = None,
+        fitted_to: ArrayLike | Censored | None = None,
     ) -> None:
         required = {"hazard": hazard, "cumulative_hazard": cumulative_hazard}
         optional = {"log_hazard_derivative": log_hazard_derivative, "sample": sample}
@@ -91,7 +93,8 @@ class SurvivalModel(AnyModel):
         hazards = [key for key in functions if key != "sample"]
         self._elementwise = {key: Elementwise(functions[key], f"`{key}` of {self.name}") for key in hazards}
         self._zero = None if hazard_at_zero is None else float(hazard_at_zero)
-        self.fitted_to: Array | None = None if fitted_to is None else np.asarray(fitted_to, np.float64)
+        if fitted_to is not None:
+            self.remember(Fit(None, SeenRows(as_censored(fitted_to, "SurvivalModel"))))
         self._factor = 1.0
 
     @property
@@ -177,10 +180,6 @@ class SurvivalModel(AnyModel):
         renamed = copy.copy(self)
         renamed.name = name
         return renamed
-
-    def was_fitted_to(self, observations: Censored) -> bool:
-        known = self.fitted_to
-        return known is not None and np.array_equal(np.sort(known), np.sort(observations.durations))
 
     def __repr__(self) -> str:
         return f"SurvivalModel({self.name})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
-from goodstein.nulls.combine import combined
+from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
-from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
+from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, refusal, require_valid, short
 from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
-from goodstein.results.result import Member, TestResult
+from goodstein.results.result import SMALL, Member, TestResult
 from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
@@ -107,13 +108,21 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    report = report.extended(observed_checks(groups[0][0], chosen))
-    notes += caveats(report, chosen.simulates)
     collection = Collection(tuple(groups))
+    others = [part.operator for part, _ in groups]
+    checks, early = recorded(
+        lambda: observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+    )
+    seen = replace(report, checks=tuple(checks))
+    if audit:
+        require_valid([seen])
+    report = report.extended(seen.checks)
+    notes += [*overruled(seen), *caveats(report, chosen.simulates), *early]
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
     calibration, adjusted, observed = combined(joint, shares)
+    critical = critical_values(joint, shares, SMALL)
     members = tuple(
         Member(
             problem.fitted_operator.given,
@@ -123,6 +132,8 @@ def aggregated_test(
             joint[k].pvalue,
             float(adjusted[k]),
             float(observed[k]),
+            float(critical[k]),
+            float(joint.draws[k].std()),
         )
         for k, problem in enumerate(collection.problems)
     )
@@ -139,6 +150,8 @@ def aggregated_test(
         title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
         statistic_name="largest weighted −log p of a member",
         members=members,
+        asked=collection.problems,
+        smallest=chosen.smallest_pvalue(collection, collection.problems[0].form.n),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from statistics import NormalDist
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, NumericalScoreWarning
+from goodstein.errors import InputError, NumericalScoreWarning, quiet
 from goodstein.operators.base import Operator
 from goodstein.pipeline.audit import quick_audit, report_of
 from goodstein.pipeline.compose import compose
@@ -105,8 +104,7 @@ def check_identity(problem: Problem, rng: np.random.Generator) -> Check:
         return question.skipped("The model draws only data that are like given ones: pass `data`.")
     simulated = problem.with_data(drawn)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumericalScoreWarning)
+        with quiet(NumericalScoreWarning):
             form = simulated.form
     except InputError as error:
         return question.warned(f"The operator cannot be evaluated at draws from the model: {error.bare}")

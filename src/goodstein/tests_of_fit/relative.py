@@ -27,6 +27,7 @@ from goodstein.operators.base import Operator, Wrapping
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
+from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
 from goodstein.stein.features import SteinFeatures
@@ -150,10 +151,11 @@ def relative_ksd_test(
         quick_audit(problem, np.random.default_rng(seed[0]))
         for problem, seed in zip((p, q), seeds, strict=True)
     ]
+    order = dependence_of(p.data)
+    seen = [c for part in (p, q) for c in observed_checks(part, None, OTHER_DATA, dependence=order)]
+    report = _joined(reports).extended(list(dict.fromkeys(seen)))
     if audit:
-        require_valid(reports)
-    seen = [check for problem in (p, q) for check in observed_checks(problem, None, OTHER_DATA)]
-    report = _joined(reports).extended(seen)
+        require_valid([*reports, report])
     notes = [*overruled(report), *caveats(report, simulated=False)]
     p, q = _same_kernel(p, q)
     notes += _alike(p, q)

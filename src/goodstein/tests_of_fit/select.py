@@ -11,8 +11,8 @@ import numpy as np
 from goodstein.auxiliary.base import BoundaryDistance, as_auxiliary
 from goodstein.auxiliary.criterion import power_criterion
 from goodstein.auxiliary.functions import BallPower, ProductOfParts
-from goodstein.auxiliary.training import TrainingRows
 from goodstein.data.points import Points
+from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
@@ -119,7 +119,7 @@ def select(
         raise SteinIdentityError(f"None of the {len(ranked)} candidates can be used. {reasons}")
     observations = problem.observations
     discrete = problem.domain is not None and problem.domain.discrete
-    training = TrainingRows(part.observations, discrete=discrete, whole=observations)
+    training = SeenRows(part.observations, discrete=discrete, whole=observations)
     return Selection(
         operator=Chosen(best.operator, training),
         kernel=best.kernel,
@@ -131,7 +131,6 @@ def select(
         domain=domain,
         training=training,
         rest=rest.data,
-        fitted_to_data=problem.model.was_fitted_to(observations),
         title=f"Selection for {problem.model.name} on {problem.domain!r}",
     )
 

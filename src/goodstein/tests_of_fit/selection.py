@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auxiliary.training import TrainingRows
+from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
-from goodstein.errors import warn
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator, Wrapping
-from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
@@ -29,7 +27,7 @@ class Chosen(Wrapping):
     """An operator and the rows that it was chosen on: it raises where they are among the data."""
 
     operator: Operator
-    training: TrainingRows
+    training: SeenRows
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
         return self.operator.features(model, domain, data)
@@ -90,9 +88,8 @@ class Selection(Report):
     train: np.ndarray[Any, np.dtype[np.intp]] = field(repr=False)
     model: Any = field(repr=False)
     domain: Domain | None = field(repr=False)
-    training: TrainingRows = field(repr=False)
+    training: SeenRows = field(repr=False)
     rest: Any = field(repr=False)
-    fitted_to_data: bool = field(repr=False)
     title: str = field(repr=False)
 
     @property
@@ -117,7 +114,7 @@ class Selection(Report):
         """Test the model with what was chosen, on the rows that were not used to choose.
 
         Other `data` must not hold training rows, or :class:`InputError` is raised (see
-        :class:`goodstein.auxiliary.training.TrainingRows`). The other parameters are those of
+        :class:`goodstein.data.rows.SeenRows`). The other parameters are those of
         :func:`ksd_test`.
         """
         seeds = draw_seeds(as_generator(rng))
@@ -127,11 +124,6 @@ class Selection(Report):
         )
         if data is not None:
             self.training.refuse(problem.observations, "this selection")
-        elif self.fitted_to_data and not choose_null(null, problem).refits:
-            warn(
-                f"{problem.model.name} was fitted to data of which these are a part, so the p-value is "
-                "conservative. Fit it to the training rows alone, or use null=ParametricBootstrap(fit)."
-            )
         considered = len(self.candidates) - len(self.dropped)
         return run_test(
             problem,

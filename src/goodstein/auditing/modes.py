@@ -1,0 +1,165 @@
+"""Isolated modes: groups of observations between which the density is so low that scores see nothing.
+
+If p/q is constant within each of two groups then E_p T f = −E_q f·∇(p/q) counts only where q is low, between
+them: how the mass is shared, or that a group is missing, shows in no score. Groups are those of single
+linkage, each with some share of the points, and between the nearest points of two of them log q is followed
+along the straight line. On a line between neighbours a quasi-concave density has no valley, so there is no
+alarm for one, however heavy its tails; a lone outlier is no group. With a drop by e⁻⁴ weights of .7 and .3
+for equal ones were rejected in 2 to 12 % of samples of 100 to 2000 in one and three dimensions (level .05).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein.auditing.report import Check, Question
+from goodstein.domains import Box, Domain, Euclidean
+from goodstein.errors import InputError
+from goodstein.models.model import Model
+from goodstein.numerics.distances import squared_distances
+from goodstein.numerics.linkage import single_linkage
+from goodstein.types import Array
+
+ROWS = 200
+"""Observations that are looked at, evenly spread over the sample."""
+DRAWS = 100
+"""Draws of the model beside them: a group may be missing among the data."""
+LEAST, SHARE = 5, 0.03
+"""Points that make a group: so many, and this share of all."""
+MOST = 5
+"""Pairs of groups that are looked at, those farthest apart."""
+DEPTH = 4.0
+"""By how much log q falls between groups that are isolated."""
+NODES = 65
+"""Points on a line from one group to the other; odd, so that half as many give another sum."""
+TYPICAL = 5
+"""Points of a group whose median density is called typical."""
+
+
+class Pair(NamedTuple):
+    """Rows of two groups, the nearest ones, a and b, and a few others of each."""
+
+    a: int
+    b: int
+    some_a: Array
+    some_b: Array
+
+
+def check_modes(model: Model, domain: Domain, data: Array, drawn: Array | None = None) -> list[Check]:
+    """A note where the data, or draws of the model, fall into groups whose shares were not tested."""
+    x = data[np.linspace(0, len(data) - 1, min(len(data), ROWS)).astype(np.intp)]
+    x = x if drawn is None else np.concatenate([x, drawn])
+    if not isinstance(domain, Euclidean | Box) or len(x) < 2 * LEAST:
+        return []
+    try:
+        depths = [depth for pair in _valleys(model, x) if (depth := _depth(model, domain, x, pair)) > DEPTH]
+    except InputError:  # where the score cannot be had, which is another check's business
+        return []
+    if not depths:
+        return []
+    whose = "The data" if drawn is None else "The data and draws of the model"
+    ways = "mmd_test, and aggregated_test, compare the data with draws of it"
+    if not model.has_sample:
+        ways = "give it a sampler, with which aggregated_test compares the data with draws"
+    return [
+        Question("isolated modes").warned(
+            f"{whose} fall into {len(depths) + 1} groups, and between them the density of {model.name} drops "
+            f"to e^-{min(depths):.0f} of what it is inside. Whether each group has its right share, or is "
+            f"missing, was not tested: scores do not see it. Compare the numbers in them with the model's; "
+            f"{ways}."
+        )
+    ]
+
+
+def _valleys(model: Model, x: Array) -> list[Pair]:
+    """Pairs of groups at whose nearest points the density falls towards the other one."""
+    pairs = _pairs(x)
+    if not pairs:
+        return []
+    a, b = x[[pair.a for pair in pairs]], x[[pair.b for pair in pairs]]
+    score = model.score(np.concatenate([a, b]))
+    out = np.einsum("ij,ij->i", score[: len(pairs)], b - a)
+    back = np.einsum("ij,ij->i", score[len(pairs) :], a - b)
+    return [pair for pair, one, other in zip(pairs, out, back, strict=True) if one < 0 and other < 0]
+
+
+def _pairs(x: Array) -> list[Pair]:
+    """The groups that single linkage joins last, in units of the columns' spread."""
+    spread = np.subtract(*np.percentile(x, [84, 16], axis=0))
+    z = x / np.where(spread > 0, spread, 1.0)
+    n, least = len(x), max(LEAST, int(SHARE * len(x)))
+    apart = squared_distances(z, z)
+    children, count = single_linkage(apart)
+    found: list[Pair] = []
+    for left, right in children[::-1]:
+        if min(count[left], count[right]) < least:
+            continue
+        one, other = _leaves(children, left, n), _leaves(children, right, n)
+        near = apart[np.ix_(one, other)]
+        i, j = np.unravel_index(np.argmin(near), near.shape)
+        # The line starts from each group's own rows, so a few of them tell what is typical there.
+        some = [rows[np.linspace(0, len(rows) - 1, TYPICAL).astype(np.intp)] for rows in (one, other)]
+        found.append(Pair(int(one[i]), int(other[j]), some[0], some[1]))
+        if len(found) == MOST:
+            break
+    return found
+
+
+def _leaves(children: npt.NDArray[np.intp], node: int, n: int) -> Array:
+    """Rows below a node of the tree, in which nodes from n on have two children."""
+    rows, stack = [], [int(node)]
+    while stack:
+        top = stack.pop()
+        if top < n:
+            rows.append(top)
+        else:
+            stack += children[top - n].tolist()
+    return np.sort(rows)
+
+
+def _depth(model: Model, domain: Domain, x: Array, pair: Pair) -> float:
+    """How far log q falls between two groups, from what is typical in the one where it is lower."""
+    line = _line(x[pair.a], x[pair.b])
+    groups = ((pair.a, pair.some_a), (pair.b, pair.some_b))
+    if model.has_logpdf:
+        along, error = model.logpdf(line), 0.0
+        inside = [model.logpdf(x[some]) for _, some in groups]
+    else:
+        along, error = _risen(model, line)
+        inside = []
+        for (start, some), before in zip(groups, (0.0, along[-1]), strict=True):
+            rises = [_risen(model, _line(x[start], x[end])) for end in some]
+            inside.append(before + np.array([rise[-1] for rise, _ in rises]))
+            error = max(error, float(np.median([wrong for _, wrong in rises])))
+    valley = float((along + _room(domain, line)).min())
+    typical = [
+        float(np.median(logs + _room(domain, x[some])))
+        for logs, (_, some) in zip(inside, groups, strict=True)
+    ]
+    depth = min(typical) - valley
+    return depth if error < 0.25 * depth else 0.0
+
+
+def _room(domain: Domain, x: Array) -> Array | float:
+    """log of the product of the distances from the sides of a box: a pole at a side is no mode."""
+    if not isinstance(domain, Box):
+        return 0.0
+    distance = np.minimum(x - domain.lower, domain.upper - x)
+    distance = np.where(np.isfinite(distance), distance, 1.0)
+    return np.asarray(np.log(np.maximum(distance, np.finfo(float).tiny)).sum(axis=1))
+
+
+def _line(start: Array, stop: Array) -> Array:
+    return start + np.linspace(0.0, 1.0, NODES)[:, None] * (stop - start)
+
+
+def _risen(model: Model, line: Array) -> tuple[Array, float]:
+    """log q along a line, less what it is at its start, and by how much half the nodes differ at its end."""
+    step = line[1] - line[0]
+    slope = model.score(line) @ step
+    rise = np.concatenate([[0.0], np.cumsum(0.5 * (slope[1:] + slope[:-1]))])
+    coarse = (slope[2::2] + slope[:-2:2]).sum()
+    return rise, abs(float(coarse - rise[-1]))

@@ -1,0 +1,189 @@
+r"""What a test would have found: discrepancies from the null distribution alone, moves from the data too.
+
+Under an alternative with mean embedding μ, ‖μ‖ = δ = KSD, the U-statistic has mean δ² and the variance
+4 Var⟨ξ, μ⟩/n + v, v that of the null. With Var⟨ξ, μ⟩ ≤ δ²λ, λ the largest eigenvalue, and v = 2Σλ²/n² ≥
+2λ²/n² it is at most 2√2·√v·δ² + v. So with q the (1 − level)-quantile of the null distribution and z the
+`power`-quantile of the normal one, U exceeds q with that probability or more where
+
+    δ² − z·(2√2·√v·δ² + v)^½ ≥ q,
+
+which needs the draws of the null distribution alone. A move of the data, such as a shift, is detectable where
+it brings about such a δ; that of moved data is the mean of U over the move and its inverse, less what
+there was before, under the operator and the kernel of the test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TypeAlias
+
+import numpy as np
+
+from goodstein.data.points import Points
+from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.errors import InputError
+from goodstein.problems.problem import Problem
+from goodstein.text import Report, Table
+from goodstein.types import Array
+
+ROWS = 300
+"""Rows on which moves are tried."""
+STEPS = 8
+"""Moves of each kind that are tried, each guessed from the one before."""
+LARGEST = 20.0
+"""Standard deviations, or logarithms, beyond which a move is not looked for."""
+
+Mover: TypeAlias = Callable[[Array, float], Array]
+
+
+def detectable_square(critical: float, spread: float, power: float) -> float:
+    """δ², the squared discrepancy at which U exceeds a critical value with this probability.
+
+    The spread is the standard deviation of U under the null.
+    """
+    z = NormalDist().inv_cdf(power)
+    half = critical + math.sqrt(2.0) * z**2 * spread
+    return float(half + math.sqrt(max(half**2 - critical**2 + (z * spread) ** 2, 0.0)))
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of the data, how large it has to be, and in which unit; infinite where none was large enough.
+
+    A ``size`` in standard deviations, in radians, or as a factor of the scale less one.
+    """
+
+    change: str
+    size: float
+    unit: str
+
+    def words(self) -> str:
+        """The size as a person reads it."""
+        if not math.isfinite(self.size):
+            return "none that was tried"
+        return f"{self.size:.0%}" if self.unit == "share" else f"{self.size:.2g} {self.unit}"
+
+
+@dataclass(frozen=True)
+class Detectable(Report):
+    """What a test at some level finds with some probability.
+
+    Attributes
+    ----------
+    level, power
+        The level, and the probability.
+    ksd
+        The kernel Stein discrepancy that is found, as a root; None for a collection, whose members have
+        discrepancies of different scales.
+    moves
+        Changes of the data that are found, one at a time, where the domain has such changes. For a collection
+        that of the member which finds the smallest.
+    """
+
+    level: float
+    power: float
+    ksd: float | None
+    moves: tuple[Move, ...]
+
+    def _title(self) -> str:
+        return f"Found at level {self.level:g} with probability {self.power:g} or so"
+
+    def _tables(self) -> list[Table]:
+        found = [] if self.ksd is None else [("kernel Stein discrepancy", f"{self.ksd:.3g}")]
+        return [Table((), [*found, *((move.change, move.words()) for move in self.moves)])]
+
+
+def smallest_moves(problems: Sequence[Problem], squares: Sequence[float]) -> tuple[Move, ...]:
+    """The smallest moves by which a problem reaches its squared discrepancy."""
+    first = problems[0]
+    if not isinstance(first.data, Points):
+        return ()
+    rows = np.linspace(0, len(first.data) - 1, min(len(first.data), ROWS)).astype(np.intp)
+    x = first.observations[rows]
+    found = []
+    for change, unit, mover in _movers(first.domain, x):
+        sizes = [_size(problem, x, mover, square) for problem, square in zip(problems, squares, strict=True)]
+        size = min(sizes)
+        found.append(Move(change, math.expm1(size) if unit == "share" else size, unit))
+    return tuple(found)
+
+
+def _size(problem: Problem, x: Array, mover: Mover, square: float) -> float:
+    """How far data have to be moved; infinite where that is too far."""
+
+    def statistic(points: Array) -> float:
+        features = problem.fitted_operator.features(problem.model, problem.domain, points)
+        return quadratic_forms(features.form(problem.fitted_kernel), None, workers=1)[0]
+
+    size, before = 0.2, statistic(x)
+    for _ in range(STEPS):
+        try:
+            gained = 0.5 * (statistic(mover(x, size)) + statistic(mover(x, -size))) - before
+        except InputError:  # where the model's score cannot be had
+            return math.inf
+        ratio = math.sqrt(square / gained) if gained > square / 16.0 else 4.0
+        if abs(ratio - 1.0) < 0.02:
+            break
+        size *= ratio
+        if size > LARGEST:
+            return math.inf
+    return size
+
+
+def _movers(domain: Domain, x: Array) -> list[tuple[str, str, Mover]]:
+    """Changes of one column at a time that leave the data in the domain, with their units."""
+    if isinstance(domain, Simplex):
+        return [(f"factor on part {j}", "share", _weigh(j)) for j in range(x.shape[1])]
+    if isinstance(domain, Torus):
+        return [(f"rotation of column {j}", "radians", _shift(j, 1.0)) for j in range(x.shape[1])]
+    movers: list[tuple[str, str, Mover]] = []
+    if isinstance(domain, Euclidean | Box):
+        for j in range(x.shape[1]):
+            lower, upper = (-math.inf, math.inf)
+            if isinstance(domain, Box):
+                lower, upper = float(domain.lower[j]), float(domain.upper[j])
+            low, high = math.isfinite(lower), math.isfinite(upper)
+            if not low and not high:
+                deviation = float(x[:, j].std()) or 1.0
+                movers.append((f"shift of column {j}", "standard deviations", _shift(j, deviation)))
+            if low and high:
+                movers.append((f"factor on the odds of column {j}", "share", _odds(j, lower, upper)))
+            else:
+                centre = lower if low else upper if high else float(np.median(x[:, j]))
+                movers.append((f"change of scale of column {j}", "share", _stretch(j, centre)))
+    return movers
+
+
+def _moved(x: Array, j: int, column: Array) -> Array:
+    moved = x.copy()
+    moved[:, j] = column
+    return moved
+
+
+def _shift(j: int, unit: float) -> Mover:
+    return lambda x, size: _moved(x, j, x[:, j] + size * unit)
+
+
+def _stretch(j: int, centre: float) -> Mover:
+    return lambda x, size: _moved(x, j, centre + (x[:, j] - centre) * math.exp(size))
+
+
+def _odds(j: int, lower: float, upper: float) -> Mover:
+    def moved(x: Array, size: float) -> Array:
+        share = (x[:, j] - lower) / (upper - lower)
+        share = share * math.exp(size) / (1.0 + share * math.expm1(size))
+        return _moved(x, j, np.clip(lower + (upper - lower) * share, lower, upper))
+
+    return moved
+
+
+def _weigh(j: int) -> Mover:
+    def moved(x: Array, size: float) -> Array:
+        weighed = _moved(x, j, x[:, j] * math.exp(size))
+        return np.asarray(weighed / weighed.sum(axis=1, keepdims=True))
+
+    return moved

@@ -1,0 +1,123 @@
+"""What a test would have found, against what it finds."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import ncx2
+
+import goodstein as gs
+from goodstein.results.detectable import Move, detectable_square
+
+FAMILY = gs.families
+
+
+def test_with_one_feature_the_discrepancy_is_found_as_often_as_the_noncentral_law_says():
+    """n·U = λ(χ²₁(nδ²/λ) − 1): one eigenvalue, for which the bound on the variance is an equality."""
+    n, eigenvalue = 400, 2.0
+    draws = eigenvalue / n * (np.random.default_rng(1).chisquare(1, 200_000) - 1.0)
+    critical = float(np.quantile(draws, 0.95))
+    square = detectable_square(critical, float(draws.std()), 0.8)
+    power = ncx2.sf(1.0 + n * critical / eigenvalue, 1, n * square / eigenvalue)
+    assert 0.78 < power < 0.84
+
+
+def test_with_many_features_it_is_conservative():
+    n, m = 400, 30
+    draws = (np.random.default_rng(1).chisquare(m, 200_000) - m) / n
+    critical = float(np.quantile(draws, 0.95))
+    square = detectable_square(critical, float(draws.std()), 0.8)
+    assert ncx2.sf(m + n * critical, m, n * square) > 0.8
+
+
+MODELS = {
+    "normal": (FAMILY.Normal([0.0, 0.0]), "shift of column 1"),
+    "gamma": (FAMILY.Gamma(2.0, 1.0), "change of scale of column 0"),
+    "dirichlet": (FAMILY.Dirichlet([2.0, 3.0, 4.0]), "factor on part 1"),
+    "angles": (FAMILY.VonMises(0.0, 2.0), "rotation of column 0"),
+    "interval": (
+        FAMILY.Truncated(FAMILY.Normal(0.5, 0.1), gs.Box(0.0, 1.0)),
+        "factor on the odds of column 0",
+    ),
+}
+
+
+def moved(name: str, x: np.ndarray, change: str, size: float) -> np.ndarray:
+    """The change written out once more."""
+    column = int(change[-1])
+    y = x.copy()
+    if name == "normal":
+        y[:, column] += size * x[:, column].std()
+    elif name == "gamma":
+        y *= 1 + size
+    elif name == "angles":
+        y += size
+    elif name == "dirichlet":
+        y[:, column] *= 1 + size
+        y /= y.sum(axis=1, keepdims=True)
+    else:
+        y = 1 / (1 + (1 / x - 1) / (1 + size))
+    return y
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_detectable_move_is_found_in_about_four_of_five_samples(name):
+    model, change = MODELS[name]
+    report = gs.ksd_test(model.sample(150, rng=1), model, rng=1).detectable()
+    (size,) = [move.size for move in report.moves if move.change == change]
+    samples = [moved(name, model.sample(150, rng=100 + k), change, size) for k in range(60)]
+    null = gs.WildBootstrap(199)
+    power = np.mean([gs.ksd_test(y, model, null=null, rng=k).pvalue <= 0.05 for k, y in enumerate(samples)])
+    assert power > 0.6  # 0.8, less four standard errors
+    small = [moved(name, model.sample(150, rng=100 + k), change, size / 4) for k in range(30)]
+    assert (
+        np.mean([gs.ksd_test(y, model, null=null, rng=k).pvalue <= 0.05 for k, y in enumerate(small)]) < 0.5
+    )
+
+
+def test_more_data_find_less():
+    model = FAMILY.Normal(0.0, 1.0)
+    few, many = (gs.ksd_test(model.sample(n, rng=1), model, rng=1).detectable() for n in (50, 800))
+    assert few.ksd / many.ksd == pytest.approx(4.0, rel=0.15)
+    assert few.moves[0].size / many.moves[0].size == pytest.approx(4.0, rel=0.3)
+
+
+def test_a_collection_finds_what_its_best_member_finds():
+    model = FAMILY.Normal([0.0] * 3)
+    result = gs.aggregated_test(model.sample(100, rng=1), model, null=gs.WildBootstrap(199), rng=1)
+    report = result.detectable()
+    assert report.ksd is None and len(report.moves) == 6
+    assert all(0.1 < move.size < 2.0 for move in report.moves)
+    assert "shift of column 2" in str(report) and "standard deviations" in report._repr_html_()
+
+
+def test_the_summary_has_a_line_of_it():
+    x = FAMILY.Normal(0.0, 1.0).sample(50, rng=1)
+    result = gs.ksd_test(x, FAMILY.Normal(0.0, 1.0), rng=1)
+    assert f"a KSD of {result.detectable_ksd:.3g} in four of five samples" in result.summary()
+    assert "four of five" not in gs.mmd_test(x, FAMILY.Normal(0.0, 1.0), rng=1).summary()
+    assert gs.ksd_test(x, lambda x: -x, null=gs.WildBootstrap(9), rng=1).detectable_ksd is None
+
+
+def test_a_stored_result_says_that_it_holds_no_data():
+    model = FAMILY.Normal([0.0] * 50)
+    x = model.sample(500, rng=1)
+    stored = pickle.dumps(gs.ksd_test(x, model, rng=1))
+    assert len(stored) < x.nbytes / 4
+    again = pickle.loads(stored)
+    assert again.detectable_ksd > 0
+    with pytest.raises(gs.InputError, match="before it is stored"):
+        again.detectable()
+
+
+def test_kinds_without_moves_have_the_discrepancy_alone():
+    model = FAMILY.VonMisesFisher([0.0, 0.0, 1.0], 1.0)
+    report = gs.ksd_test(model.sample(60, rng=1), model, rng=1).detectable()
+    assert report.moves == () and report.ksd > 0
+
+
+def test_a_move_that_was_not_found_says_so():
+    assert Move("shift of column 0", math.inf, "standard deviations").words() == "none that was tried"

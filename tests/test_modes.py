@@ -1,0 +1,136 @@
+"""Isolated modes: where a test by scores says nothing of shares, the result says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import goodstein as gs
+from goodstein.auditing.modes import DEPTH, check_modes
+
+FAMILY = gs.families
+
+
+def mixture(half: float, weights=(0.5, 0.5), d: int = 1) -> FAMILY.GaussianMixture:
+    means = np.zeros((2, d))
+    means[:, 0] = -half, half
+    return FAMILY.GaussianMixture(weights, means, 1.0)
+
+
+def check(model, x, drawn=None):
+    wrapped = gs.as_model(model)
+    x = np.asarray(x, float).reshape(len(x), -1)
+    return check_modes(wrapped, wrapped.domain or gs.Euclidean(x.shape[1]), x, drawn)
+
+
+def bare(family, sample=None):
+    return gs.Model(score=family.score, domain=family.domain, sample=sample, name="bare")
+
+
+FAR = mixture(5.0)
+APART = {
+    "density": (FAR, FAR),
+    "score": (bare(FAR), FAR),
+    "five dimensions": (mixture(6.0, d=5), mixture(6.0, d=5)),
+    "other weights": (FAR, mixture(5.0, (0.8, 0.2))),
+    "other units": (
+        FAMILY.GaussianMixture([0.5, 0.5], [[-5e3, 0.0], [5e3, 0.0]], np.diag([1e6, 1e-4])),
+        FAMILY.GaussianMixture([0.5, 0.5], [[-5e3, 0.0], [5e3, 0.0]], np.diag([1e6, 1e-4])),
+    ),
+    "box": (
+        FAMILY.Truncated(FAMILY.GaussianMixture([0.5, 0.5], [0.3, 0.7], 0.0016), gs.Box(0.0, 1.0)),
+        FAMILY.Truncated(FAMILY.GaussianMixture([0.5, 0.5], [0.3, 0.7], 0.0016), gs.Box(0.0, 1.0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("n", [40, 3000])
+def test_groups_that_lie_apart_are_told(name, n):
+    model, source = APART[name]
+    (found,) = check(model, source.sample(n, rng=1))
+    assert found.status == "warn" and not found.loud and "2 groups" in found.message
+
+
+def test_the_drop_is_that_of_the_density():
+    """log q falls from the typical, half a unit below the peak, to the middle, 12.5 − log 2 below it."""
+    (found,) = check(FAR, FAR.sample(200, rng=1))
+    (numeric,) = check(bare(FAR), FAR.sample(200, rng=1))
+    drop = float(found.message.partition("e^-")[2].split()[0])
+    assert 10.5 <= drop <= 12.5
+    assert numeric.message.partition("e^-")[2].split()[0] == found.message.partition("e^-")[2].split()[0]
+    assert DEPTH < 10.5
+
+
+ONE_PIECE = {
+    "normal": FAMILY.Normal(0.0, 1.0),
+    "twenty dimensions": FAMILY.Normal(np.zeros(20)),
+    "cauchy": FAMILY.StudentT(1.0, 0.0, 1.0),
+    "skewed": FAMILY.LogNormal(0.0, 2.0),
+    "pole": FAMILY.Gamma(0.2, 1.0),
+    "poles": st.beta(0.1, 0.1),
+    "overlapping": mixture(2.0),
+}
+
+
+@pytest.mark.parametrize("name", ONE_PIECE)
+@pytest.mark.parametrize("n", [20, 200])
+def test_one_piece_is_never_taken_for_two(name, n):
+    model = ONE_PIECE[name]
+    wrapped = gs.as_model(model)
+    for seed in range(15):
+        x = wrapped.sample(n, np.random.default_rng(seed))
+        x = np.clip(x, 1e-300, 1 - 1e-16) if name == "poles" else x
+        assert check(model, x) == []
+        if name != "poles":
+            assert check(bare(model), x) == []
+
+
+def test_curved_ridges_are_one_piece():
+    rng = np.random.default_rng(1)
+    ring = gs.Model(logpdf=lambda x: -0.5 * ((np.sqrt((x**2).sum(axis=1)) - 5) / 0.3) ** 2, name="ring")
+    angle, radius = rng.uniform(0, 2 * np.pi, 300), 5 + 0.3 * rng.standard_normal(300)
+    assert check(ring, np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])) == []
+    banana = gs.Model(
+        logpdf=lambda x: -(x[:, 0] ** 2) / 18 - 0.5 * ((x[:, 1] - x[:, 0] ** 2) / 0.2) ** 2, name="banana"
+    )
+    a = 3 * rng.standard_normal(300)
+    assert check(banana, np.column_stack([a, a**2 + 0.2 * rng.standard_normal(300)])) == []
+
+
+def test_clusters_that_the_model_does_not_have_are_the_business_of_the_test():
+    x = mixture(5.0).sample(200, rng=1)
+    assert check(FAMILY.Normal(0.0, 25.0), x) == []
+    assert gs.ksd_test(x, FAMILY.Normal(0.0, 25.0), rng=1).pvalue <= 0.01
+
+
+def test_outliers_are_no_group():
+    x = np.append(FAMILY.Normal(0.0, 1.0).sample(100, rng=1), [-5.0, 5.0])
+    assert check(mixture(5.0, (0.5, 0.5)), x) == []
+
+
+def test_the_summary_names_what_was_not_tested():
+    """All data in one of two modes: the test by scores sees nothing, and draws tell why."""
+    x = FAMILY.Normal(5.0, 1.0).sample(200, rng=1)
+    blind = gs.ksd_test(x, FAR, rng=1)
+    assert blind.pvalue > 0.05
+    assert "was not tested" in str(blind) and "mmd_test" in str(blind)
+    assert "isolated modes" in [check.name for check in blind.audit.checks]
+    assert gs.mmd_test(x, FAR, rng=1).pvalue <= 0.01
+
+
+def test_a_collection_with_draws_sees_the_shares_and_one_without_says_that_it_does_not():
+    x = mixture(5.0, (0.8, 0.2)).sample(150, rng=1)
+    seeing = gs.aggregated_test(x, FAR, null=gs.WildBootstrap(199), rng=1)
+    assert seeing.pvalue <= 0.05 and "was not tested" not in str(seeing)
+    blind = gs.aggregated_test(x, FAR.score, null=gs.WildBootstrap(199), rng=1)
+    assert blind.pvalue > 0.05 and "give it a sampler" in str(blind)
+
+
+def test_a_sampler_of_a_users_own_is_not_called_where_it_is_not_needed():
+    def sample(n, rng):
+        raise AssertionError("the sampler was called")
+
+    x = FAMILY.Normal(5.0, 1.0).sample(50, rng=1)
+    assert gs.ksd_test(x, bare(FAR, sample), rng=1).notes == ()
