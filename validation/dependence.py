@@ -11,7 +11,8 @@ from scipy.signal import lfilter
 from tables import KSD, RNG, Array, Part, Table, Test, ksd, true
 
 import goodstein as gs
-from goodstein.families import Normal
+from goodstein.families import Dirichlet, Ising, LogNormal, Normal, StudentT, VonMisesFisher
+from goodstein.pipeline.compose import compose
 
 COEFFICIENTS = (0.0, 0.3, 0.5, 0.7, 0.9, 0.95)
 SIGNS = gs.WildBootstrap(flip=0.5)
@@ -186,5 +187,28 @@ def chains() -> Table:
     )
 
 
+def order(data: Array, model: Any, *, rng: RNG) -> float:
+    """The p-value by which dependence along the rows is found, at .01 by default."""
+    return compose(data, model).dependence.pvalue
+
+
+def orders() -> Table:
+    laws = {
+        "R², Normal": Normal([0, 0]),
+        "R¹, Cauchy": StudentT(1.0, [0.0], [[1.0]]),
+        "half-line, LogNormal(0, 2)": LogNormal(0, 2),
+        "Simplex, Dirichlet(½, ½, ½)": Dirichlet([0.5, 0.5, 0.5]),
+        "Sphere, von Mises–Fisher": VonMisesFisher([0, 0, 1], 1.0),
+        "Lattice, Ising": Ising(0.3 * (np.eye(4, k=1) + np.eye(4, k=-1))),
+    }
+    return Table(
+        "Whether rows depend on each other",
+        "The check that every test makes of the order of its rows, as a test by itself: the rows are "
+        "independent, so that each finding is a false alarm. Tests act on a p-value of .01 and warn at .001.",
+        [true(laws, {"order of the rows": order}, (10, 20, 50, 200))],
+        trials=2000,
+    )
+
+
 def size_tables() -> list[Table]:
-    return [sequences(), chains()]
+    return [sequences(), chains(), orders()]
