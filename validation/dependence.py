@@ -83,7 +83,7 @@ class Hierarchical:
 
 
 Target = Correlated | Banana | Hierarchical
-BURN = 300
+BURN = 200
 """Steps before the first draw."""
 
 
@@ -147,7 +147,9 @@ def sequences() -> Table:
         signs = ksd(null=SIGNS)
         slow = ksd(null=gs.WildBootstrap(flip=0.1 / time(coefficient)))
         tests = ksd() | signs if coefficient < 0.3 else ksd() | signs | thin | slow
-        sizes = [n for n in (50, 200, 500, 1500, 5000) if n >= 20 * time(coefficient)]
+        sizes = [
+            n for n in (50, 200, 500, 1500) if 20 * time(coefficient) <= n <= 100 * time(coefficient) + 100
+        ]
         case = f"R¹, AR(1), coefficient {coefficient:g}"
         draw = partial(autoregression, coefficient)
         parts.append(true({case: Normal(0, 1)}, tests, sizes, sample_null=draw))
@@ -177,10 +179,10 @@ def chains() -> Table:
             model = gs.Model(score=target.score, domain=gs.Euclidean(target.dim), name=name)
             for count, draw in (("one chain", one), (f"{SEVERAL} chains", several)):
                 case = {f"{name}, {label}, {count}": model}
-                parts.append(true(case, tests, (1000,), sample_null=partial(draw, sampler, target)))
+                parts.append(true(case, tests, (600,), sample_null=partial(draw, sampler, target)))
     return Table(
         "Markov chains",
-        "Draws of Metropolis' random walk and of Hamiltonian Monte Carlo after 300 steps: one chain of n "
+        "Draws of Metropolis' random walk and of Hamiltonian Monte Carlo after 200 steps: one chain of n "
         f"draws, or {SEVERAL} chains with n draws in all.",
         parts,
         trials=1000,

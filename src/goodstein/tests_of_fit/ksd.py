@@ -31,12 +31,14 @@ def ksd_test(
     """Test whether a model fits data, by the kernel Stein discrepancy.
 
     The null hypothesis is that the rows of `data` are independent draws from `model`, which needs
-    to be known only up to its normalising constant.
+    to be known only up to its normalising constant. Rows that depend on each other in their order are found
+    and allowed for (:class:`WildBootstrap`).
 
     Parameters
     ----------
     data
-        Observations, (n, d) or a data frame; (n,) for one dimension. Right-censored durations are
+        Observations, (n, d) or a data frame; (n,) for one dimension. Draws of Markov chains are a list of
+        arrays, an array (chains, draws, parameters) or :class:`Chains`. Right-censored durations are
         :class:`Censored`, a ``scipy.stats.CensoredData`` or a structured array (event, time); covariates and
         outcomes are :class:`Paired`; a list of point patterns, a graph, or a kind of your own
         (:class:`Data`) are taken where the model is one of them.
