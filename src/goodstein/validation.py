@@ -9,9 +9,26 @@ from typing import Any
 import numpy as np
 
 from goodstein.errors import InputError, refuse_rows
+from goodstein.foreign import contents
 from goodstein.types import RNG, Array, ArrayLike
 
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb")
+
+NUMBERS = {
+    "M": "Dates become numbers as times since one of them: (x - x.min()) / np.timedelta64(1, 'D').",
+    "m": "Divide them by a unit of time: x / np.timedelta64(1, 'D').",
+    "b": "If zeros and ones are meant, say so: x.astype(int).",
+    "c": "A model of complex numbers is one of their real and imaginary parts, in two columns.",
+}
+"""What to do with values that are no real numbers, by the kind of their type."""
+
+COLUMNS = {
+    "Date": "Dates become numbers as times since one of them, for example in days.",
+    "Duration": "Divide durations by a unit of time.",
+    "Boolean": "If zeros and ones are meant, convert them to integers.",
+    "Categorical": "Categories have no distances; as codes they are states of a Lattice.",
+}
+"""The same for columns of a data frame, by the beginning of the name of their type."""
 
 
 def as_data(
@@ -30,7 +47,8 @@ def as_data(
     """
     array = as_array(data)
     if array.dtype.kind not in "iuf":
-        remedy = "If they are numbers, convert them with .astype(float); otherwise drop them."
+        usual = "If they are numbers, convert them with .astype(float); otherwise drop them."
+        remedy = NUMBERS.get(array.dtype.kind, usual)
         raise _refused(f"must hold real numbers, got dtype {array.dtype}.", remedy)
     x = np.array(array, dtype=np.float64, order="C")
     if x.ndim == 1 and (dim is None or dim == 1):
@@ -60,6 +78,12 @@ def as_data(
 def as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
     """Whatever a user hands in as an array of any kind of number; masked and missing values are refused."""
     refuse_masked(data)
+    data = contents(data)
+    if isinstance(data, Mapping):
+        remedy = (
+            "Pass its arrays side by side, as the model takes them: np.column_stack(list(data.values()))."
+        )
+        raise _refused(f"is a {type(data).__name__}, which has no rows.", remedy)
     if is_frame(data):
         return _from_frame(data)
     try:
@@ -103,11 +127,13 @@ def read_frame(data: Any) -> Any:
 
 def _from_frame(data: Any) -> np.ndarray[Any, Any]:
     frame = read_frame(data)
-    other = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
+    other = {str(name): str(dtype) for name, dtype in frame.schema.items() if not dtype.is_numeric()}
     if other:
+        hints = {hint for kind in other.values() for word, hint in COLUMNS.items() if kind.startswith(word)}
+        named = [f"{name} ({kind.partition('(')[0]})" for name, kind in other.items()]
         raise _refused(
-            f"has columns that are not numbers: {', '.join(map(str, other[:5]))}.",
-            "Select the numeric columns that the model describes.",
+            f"has columns that are not numbers: {', '.join(named[:5])}.",
+            " ".join(["Select the numeric columns that the model describes.", *sorted(hints)]),
         )
     # get_column, not frame[name]: names may be numbers.
     null = {name: frame.get_column(name).is_null().to_numpy() for name in frame.columns}

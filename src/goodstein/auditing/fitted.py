@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.errors import given
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit
 from goodstein.types import BoolArray
@@ -58,8 +59,9 @@ def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
     if not fit.exact(known):
         return "Fit it to all of these rows and no others, or to none of them."
     if fit.refit is not None and model.has_sample:
-        return "Use null=ParametricBootstrap(), which fits every simulated sample anew."
+        return f"Use {given('null', 'ParametricBootstrap()')}, which fits every simulated sample anew."
     other = f"it to some of the rows and test it on the others: {SPLIT}."
     if model.has_sample:
-        return f"Use null=ParametricBootstrap(fit), with the function that fitted it, or fit {other}"
+        refit = given("null", "ParametricBootstrap(fit)")
+        return f"Use {refit}, with the function that fitted it, or fit {other}"
     return f"Fit {other}"

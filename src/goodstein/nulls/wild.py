@@ -47,7 +47,8 @@ class WildBootstrap(Null):
 
     References
     ----------
-    Chwialkowski, Strathmann, Gretton (2016), A kernel test of goodness of fit.
+    Chwialkowski, Strathmann, Gretton (2016), A kernel test of goodness of fit. Canay, Romano, Shaikh (2017),
+    Randomization tests under an approximate symmetry assumption, for signs of few batches.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import heard, warn
+from goodstein.errors import given, heard, warn
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.choice import choose_null
@@ -132,7 +132,7 @@ def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> s
         return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
     # A simulated sample is independent, which dependent data, with chains of signs, are not.
     independent = sampler and smallest == 0.5 ** (n - 1)
-    remedy = "use null=MonteCarlo()" if independent else "more are needed"
+    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else "more are needed"
     return f"{n} observations have no p-value below {smallest:.3g} with {type(null).__name__}; {remedy}."
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein.data.base import Data
 from goodstein.errors import InputError, SamplingError, describe_rows, given, refuse_rows, warn
-from goodstein.foreign import bases
+from goodstein.foreign import bases, contents
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
 from goodstein.validation import is_frame, read_frame, refuse_masked
@@ -288,7 +288,7 @@ def _columns(frame: Any) -> dict[Any, np.ndarray[Any, Any]]:
 def _as_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     refuse_masked(values, name)
     try:
-        array = np.asarray(values)
+        array = np.asarray(contents(values))
     except ValueError as error:
         raise InputError(f"is not an array of numbers: {error}", argument=name, predicate=True) from None
     if array.ndim == 2 and array.shape[1] == 1:

@@ -17,8 +17,6 @@ from goodstein.pipeline.compose import compose, in_units
 from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
 
-REFIT = "Use ksd_test with null=ParametricBootstrap(fit), with the function that fitted it."
-
 
 def compose_sampled(
     data: Any, model: Any, domain: Domain | None, kernel: Kernel | None, *, test: str
@@ -66,7 +64,7 @@ def assumptions(problem: Problem, test: str) -> AuditReport:
     # what would be refused is a warning.
     seen = [
         replace(check, status="warn", loud=True) if check.status == "fail" else check
-        for check in observed_checks(problem, None, REFIT, dependence=dependence_of(problem.data))
+        for check in observed_checks(problem, None, dependence=dependence_of(problem.data))
     ]
     checks = (Check("independent draws", "skip", message), *seen)
     return AuditReport(problem.model.name, repr(problem.domain), test, checks)

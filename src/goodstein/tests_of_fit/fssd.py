@@ -60,8 +60,8 @@ def fssd_test(
         As in :func:`ksd_test`; the operator must have plain features, as :class:`Langevin` and
         :class:`Standardised` do.
     kernel
-        A real analytic kernel; None takes :class:`Gaussian`. A bandwidth that is given as a number is
-        kept, otherwise it is chosen together with the locations.
+        A real analytic kernel; None takes :class:`Gaussian`, in the metric of :func:`ksd_test`. A bandwidth
+        that is given as a number is kept, otherwise it is chosen together with the locations.
     n_locations
         J; not used if `locations` are given.
     train_fraction
