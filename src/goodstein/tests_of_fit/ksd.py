@@ -31,13 +31,15 @@ def ksd_test(
     """Test whether a model fits data, by the kernel Stein discrepancy.
 
     The null hypothesis is that the rows of `data` are independent draws from `model`, which needs
-    to be known only up to its normalising constant.
+    to be known only up to its normalising constant. Rows that depend on each other in their order are found
+    and allowed for (:class:`WildBootstrap`).
 
     Parameters
     ----------
     data
         Observations, (n, d) or a data frame; (n,) for one dimension. Arrays of JAX and PyTorch, points of
-        shapely and geopandas, and draws in containers of arviz and xarray are read too. Right-censored
+        shapely and geopandas, and draws in containers of arviz and xarray are read too. Draws of Markov
+        chains are a list of arrays, an array (chains, draws, parameters) or :class:`Chains`. Right-censored
         durations are :class:`Censored`, a ``scipy.stats.CensoredData``, a structured array (event, time) or
         a data frame with these two columns; covariates and outcomes are :class:`Paired`; a list of point
         patterns, a graph, or a kind of your own (:class:`Data`) are taken where the model is one of them.
