@@ -472,8 +472,7 @@ def test_undeclared_support_is_reported_where_it_matters():
 
     x = np.array([[1e-7], [0.5], [1.0], [2.0]])
     with pytest.raises(
-        ScoreError,
-        match=r"at 1 of 4 rows \(row 0\): it is not finite there or nearby. Pass Model\(..., domain",
+        ScoreError, match=r"1 of 4 rows \(row 0\): it is not finite there or nearby. Pass Model\(..., domain"
     ):
         Model(logpdf=expon.logpdf).score(x)
     assert_allclose(Model(logpdf=expon.logpdf, domain=Orthant(1)).score(x), -np.ones((4, 1)), rtol=1e-9)
@@ -686,3 +685,16 @@ def test_import_is_light():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("score", [lambda x: x.mean(axis=0) - x, lambda x: -x / x.std(axis=0)])
+def test_a_batch_score_that_looks_at_other_rows_is_not_read_as_one_of_a_point(score):
+    x = np.random.default_rng(1).standard_normal((20, 3))
+    with pytest.raises(ScoreError, match="depends on the other rows"):
+        Model(score=score).score(x)
+
+
+def test_a_score_of_one_point_that_broadcasts_is_one_of_a_point():
+    x = np.random.default_rng(1).standard_normal((20, 3))
+    got = Model(score=lambda x: -x / np.linalg.norm(x)).score(x)
+    assert_allclose(got, -x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from goodstein.adapters.methods import from_methods
+from goodstein.data.rows import SeenMoments
+from goodstein.errors import InputError
 from goodstein.families.mixture import GaussianMixture
 from goodstein.foreign import bases, describe, unusable
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
+from goodstein.models.provenance import Fit, Refitting
 from goodstein.types import Array
 
 
@@ -37,7 +41,58 @@ def _mixture(estimator: Any) -> Model:
     # After a fit in single precision the weights need not sum to one, nor the matrices be symmetric,
     # to the eight digits that families ask of their parameters.
     symmetric = (covariances + covariances.transpose(0, 2, 1)) / 2
-    return from_methods(GaussianMixture(weights / weights.sum(), means, symmetric))
+    mixture = GaussianMixture(weights / weights.sum(), means, symmetric)
+    # Every step of EM keeps the mean of the data and, but for the constant that is added, their covariance.
+    mean = mixture.weights @ mixture.means
+    around = mixture.covs - estimator.reg_covar * np.eye(len(mean)) + _outer(mixture.means - mean)
+    variances = np.einsum("k,kjj->j", mixture.weights, around)
+    # Of one variance for all columns nothing but its sum is kept.
+    each = estimator.covariance_type != "spherical" or len(mean) == 1
+    epsilon = float(np.finfo(np.asarray(estimator.means_).dtype).eps)
+    seen = SeenMoments(mean, variances if each else None, epsilon)
+    again = EstimatorAgain(estimator)
+    return from_methods(mixture.remember(Fit("maximum likelihood", seen, refit=again)))
+
+
+def _outer(vectors: Array) -> Array:
+    """xxᵀ of each row, (k, d, d)."""
+    return vectors[:, :, None] * vectors[:, None, :]
+
+
+@dataclass(frozen=True)
+class EstimatorAgain(Refitting):
+    """The fit of a GaussianMixture to other data; the estimator itself stays as it is."""
+
+    estimator: Any
+
+    def __call__(self, data: Any) -> Model:
+        from sklearn.base import clone
+
+        again = clone(self.estimator)
+        if again.random_state is None:  # so that the same data give the same model
+            again.random_state = 0
+        return from_estimator(again.fit(data))
+
+    def __repr__(self) -> str:
+        return describe(self.estimator)
+
+
+def refitting(estimator: Any) -> EstimatorAgain:
+    """The fit of an estimator to other data; raises where its parameters are not what is fitted."""
+    if isinstance(estimator, type):
+        name = estimator.__name__
+        raise InputError(f"`fit` is the class {name}.", remedy=f"Pass an instance: {name}(...).")
+    if "KernelDensity" in bases(estimator):
+        raise InputError(
+            "a kernel density has no parameters, so there is no parametric bootstrap of it. Test it on "
+            "other rows than those that it was made of.",
+            argument="fit",
+        )
+    if "GaussianMixture" not in bases(estimator):
+        reason = f"scikit-learn's {type(estimator).__name__} is not a density with a known score."
+        remedy = "Pass a GaussianMixture, or a function of the data that returns a model."
+        raise InputError(reason, argument="fit", remedy=remedy)
+    return EstimatorAgain(estimator)
 
 
 def _full(covariances: Array, covariance_type: str, means: Array) -> Array:

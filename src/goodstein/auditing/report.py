@@ -18,7 +18,7 @@ class Check:
 
     With ``asymptotic`` a warning concerns null distributions that hold for large samples only, and
     not those that simulate the model. A ``loud`` one is also given as a warning of Python's, as asymptotic
-    ones are.
+    ones are. ``of_data`` says that it concerns these very data, rather than Stein's identity.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Check:
     message: str
     asymptotic: bool = False
     loud: bool = False
+    of_data: bool = False
     accepts: Accepts | None = field(default=None, compare=False, repr=False)
     """Whether another operator would pass this check, where trying is worth while."""
 
@@ -48,9 +49,11 @@ class Question:
         """Something may be wrong."""
         return Check(self.name, "warn", message, asymptotic, loud)
 
-    def failed(self, message: str, *, asymptotic: bool = False, accepts: Accepts | None = None) -> Check:
+    def failed(
+        self, message: str, *, asymptotic: bool = False, of_data: bool = False, accepts: Accepts | None = None
+    ) -> Check:
         """Something is wrong."""
-        return Check(self.name, "fail", message, asymptotic, accepts=accepts)
+        return Check(self.name, "fail", message, asymptotic, of_data=of_data, accepts=accepts)
 
 
 @dataclass(frozen=True)

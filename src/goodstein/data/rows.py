@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from goodstein.data.base import Data
 from goodstein.errors import InputError, describe_rows
 from goodstein.types import Array, BoolArray
 
@@ -41,6 +43,7 @@ class SeenRows:
 
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
         self.values = as_rows(data)
+        self.ended = data.ended if isinstance(data, Data) else None
         self._whole = None if whole is None else _digest(as_rows(whole))
         self._discrete = discrete
 
@@ -110,6 +113,49 @@ class SeenRows:
         seen = np.array([self._counts[key] for key in counts], np.float64)
         often = np.fromiter(counts.values(), np.float64, len(counts))
         return bool(often @ np.log(np.maximum(seen, 0.5) / len(self)) < np.log(CHANCE))
+
+
+class SeenMoments:
+    """What is left of rows in a fit that keeps their mean and variances, (d,) both; None where it does not.
+
+    Data are recognised, all of them, if their own mean and variances are the same up to rounding, of single
+    operations by `epsilon`, and those of independent data would be with probability below 10⁻⁶ only: data
+    with steps of δ have sums with steps of δ and δ². A part of the rows is not recognised.
+    """
+
+    def __init__(self, mean: Array, variances: Array | None, epsilon: float) -> None:
+        self.mean, self.variances, self.epsilon = mean, variances, epsilon
+
+    def __len__(self) -> int:
+        return 0
+
+    def among(self, data: Any) -> BoolArray:
+        """Which of the data are the rows, (n,): all or none."""
+        x = as_rows(data)
+        n = len(x)
+        nothing = np.zeros(n, bool)
+        if x.shape[1] != len(self.mean) or not np.ptp(x, axis=0).all():
+            return nothing
+        mean, spread, steps = x.mean(axis=0), x.std(axis=0), _steps(x)
+        away, rounding = np.abs(mean) / spread, self.epsilon * (100.0 + 10.0 * math.sqrt(n))
+        gaps = [(np.abs(self.mean - mean) / spread, 1.0 + away, steps / spread)]
+        if self.variances is not None:
+            gaps.append((np.abs(self.variances / spread**2 - 1.0), 1.0 + away**2, (steps / spread) ** 2))
+        chance = 1.0
+        for gap, loss, step in gaps:
+            if (gap > rounding * loss).any():
+                return nothing
+            # Differences of means, and of variances of normal data, have errors of √(2/n) and √(4/n).
+            width = np.maximum(rounding * loss, step / n) / math.sqrt(math.pi / n)
+            chance *= float(np.minimum(width, 1.0).prod())
+        return nothing | (chance < CHANCE)
+
+
+def _steps(x: Array) -> Array:
+    """Of what size the steps of each column are, (d,); zero where it is not rounded."""
+    decimals = np.arange(DECIMALS, -1, -1)
+    rounded = np.array([(np.round(x, k) == x).all(axis=0) for k in decimals])
+    return np.where(rounded[0], 10.0 ** -(decimals[rounded.sum(axis=0) - 1]), 0.0)
 
 
 def as_rows(data: Any) -> Array:

@@ -162,7 +162,7 @@ class Bootstrap(Estimates):
 
 
 @dataclass(frozen=True)
-class Again:
+class Again(provenance.Refitting):
     """The same estimator of the same family for other data, with the random numbers of the first fit."""
 
     estimator: Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -49,16 +50,23 @@ class Fit:
     method: str | None
     rows: Recognising
     influence: Callable[..., Array] | None = None
-    refit: Callable[[Any], Any] | None = None
+    refit: Refitting | None = None
+
+    def matters(self, known: BoolArray) -> bool:
+        """Whether so many of the observations are rows of the fit, (n,), that it matters.
+
+        With m rows of the fit, n observations and k of them in both, the observations have a share k/m in
+        the noise of the fit, and it concerns k/n of them.
+        """
+        return bool(known.any() and known.sum() >= ENOUGH * max(len(self.rows), len(known)))
+
+    def exact(self, known: BoolArray) -> bool:
+        """Whether the observations are all rows of the fit and no others, as far as that can be told."""
+        return bool(known.all()) and len(self.rows) in (0, len(known))
 
     def concerns(self, observations: Any) -> bool:
-        """Whether the observations are rows of the fit, or so many of them that it matters.
-
-        With n rows of the fit, m observations and k of them in both, the noise that a fit has taken from
-        the observations is a share k/n of theirs, and concerns k/m of them.
-        """
-        known = self.rows.among(observations)
-        return bool(known.any() and known.sum() >= ENOUGH * max(len(self.rows), len(known)))
+        """Whether the observations are rows of the fit, all of them or enough to matter."""
+        return self.matters(self.rows.among(observations))
 
 
 class Fittable:
@@ -104,8 +112,20 @@ class FittableValue(Fittable, Frozen):
         return made if self._provenance is None else (*made, {"_provenance": self._provenance})
 
 
+class Refitting(ABC):
+    """A function of data that returns the model fitted to them."""
+
+    @abstractmethod
+    def __call__(self, data: Any) -> Any:
+        """The model, in any form that the tests take."""
+
+    def begun(self, data: Any) -> Refitting:
+        """The same function for data like these, with what it can learn from them about where to begin."""
+        return self
+
+
 @dataclass(frozen=True)
-class Refit:
+class Refit(Refitting):
     """The classmethod ``fit`` of a family with the options that it was called with."""
 
     family: type[Any]

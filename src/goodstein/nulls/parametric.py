@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from goodstein.adapters.fits import as_refitting
 from goodstein.errors import InputError, warn
+from goodstein.models.provenance import Fit, Refitting
 from goodstein.nulls.base import Simulating
 from goodstein.problems.problem import Collection
 from goodstein.types import Array
@@ -26,8 +27,11 @@ class ParametricBootstrap(Simulating):
     Parameters
     ----------
     fit
-        Function of data (n, d) that returns the fitted model, in any form that
-        :func:`goodstein.as_model` takes; for example ``families.Normal.fit``.
+        Function of data (n, d), or of :class:`Censored` durations, that returns the fitted model, in any form
+        that the tests take; for example ``families.Normal.fit``. Also what has such a function: a family
+        such as ``families.Dirichlet``, a fitter of lifelines such as ``WeibullFitter``, a
+        ``GaussianMixture`` of scikit-learn, a distribution of scipy.stats such as ``scipy.stats.norm``.
+        None takes the function that fitted the model, which models of this library know.
     n_resamples
         Number of simulated samples, each fitted anew.
 
@@ -44,55 +48,43 @@ class ParametricBootstrap(Simulating):
     0.01
     """
 
-    fit: Callable[[Any], Any]
+    fit: Any = None
     n_resamples: int = 399
 
     refits = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
-        if not callable(self.fit):
-            raise InputError(
-                "`fit` of ParametricBootstrap must be a function of the data that returns a model, "
-                f"got {self.fit!r}."
-            )
+        if self.fit is not None:
+            as_refitting(self.fit)  # raises where it is none
 
     def task(self, collection: Collection, seed: int) -> Refitted:
-        self._warn_if_other(collection)
-        return Refitted(collection, self, seed)
-
-    def _warn_if_other(self, collection: Collection) -> None:
-        """Warn where the model tested is not the one that the fit gives."""
-        given = collection.forms[0].diagonal()
-        again = self.refitted(collection, "the data").forms[0].diagonal()
-        if not np.allclose(given, again, rtol=1e-3, atol=1e-3 * float(np.abs(given).mean())):
+        fit = self._refitting(collection.model)
+        again = refitted(collection, fit, "the data")
+        given, other = (one.forms[0].diagonal() for one in (collection, again))
+        if not np.allclose(given, other, rtol=1e-3, atol=1e-3 * float(np.abs(given).mean())):
             warn(
                 f"ParametricBootstrap: fitting the data gives another model than the one tested "
                 f"({collection.model.name}). The p-value answers whether the family fits only if the "
                 "tested model is fit(data)."
             )
+        return Refitted(collection, fit.begun(collection.data.observations), seed)
 
-    def refitted(self, collection: Collection, what: str) -> Collection:
-        """The same questions of the model that is fitted to the collection's data."""
-        try:
-            refitted = collection.with_model(self.fit(collection.data.observations))
-            _ = refitted.forms
-        except Exception as error:
-            remedy = None
-            if what != "the data":
-                remedy = (
-                    "Samples of the fitted model that cannot be fitted mean that there are too few data for "
-                    "this null distribution: use a model that was fixed beforehand."
-                )
+    def _refitting(self, model: Any) -> Refitting:
+        """The user's function, or the one that fitted the model."""
+        if self.fit is not None:
+            return as_refitting(self.fit)
+        known: Fit | None = model.provenance
+        if known is None or known.refit is None:
             raise InputError(
-                f"`fit` of ParametricBootstrap failed on {what}: {error}", remedy=remedy
-            ) from error
-        return refitted
+                f"ParametricBootstrap() has no `fit`, and {model.name} does not know how it was fitted. Pass "
+                "ParametricBootstrap(fit), with a function of the data that returns the fitted model."
+            )
+        return known.refit
 
     def __repr__(self) -> str:
-        fit = getattr(self.fit, "func", self.fit)  # of a functools.partial
-        name = getattr(fit, "__qualname__", repr(fit))
-        return f"ParametricBootstrap({name}, n_resamples={self.n_resamples})"
+        fit = "" if self.fit is None else f"{as_refitting(self.fit)!r}, "
+        return f"ParametricBootstrap({fit}n_resamples={self.n_resamples})"
 
 
 @dataclass(frozen=True)
@@ -100,10 +92,26 @@ class Refitted:
     """The statistics of the k-th simulated sample under the model fitted to that sample."""
 
     collection: Collection
-    null: ParametricBootstrap
+    fit: Refitting
     seed: int
 
     def __call__(self, k: int) -> Array:
         """They depend on the seed and on k alone."""
         sample = self.collection.simulate(np.random.default_rng([self.seed, k]))
-        return self.null.refitted(self.collection.with_data(sample), f"simulated sample {k}").statistics()
+        return refitted(self.collection.with_data(sample), self.fit, f"simulated sample {k}").statistics()
+
+
+def refitted(collection: Collection, fit: Refitting, what: str) -> Collection:
+    """The same questions of the model that is fitted to the collection's data."""
+    try:
+        again = collection.with_model(fit(collection.data.observations))
+        _ = again.forms
+    except Exception as error:
+        remedy = None
+        if what != "the data":
+            remedy = (
+                "Samples of the fitted model that cannot be fitted mean that there are too few data for "
+                "this null distribution: use a model that was fixed beforehand."
+            )
+        raise InputError(f"`fit` of ParametricBootstrap failed on {what}: {error}", remedy=remedy) from error
+    return again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
-from goodstein.pipeline.audit import observed_checks, quick_audit, refusal, short
+from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, refusal, require_valid, short
 from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
@@ -107,11 +108,16 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
-    report = report.extended(
-        observed_checks(groups[0][0], chosen, others=[part.operator for part, _ in groups])
-    )
-    notes += caveats(report, chosen.simulates)
     collection = Collection(tuple(groups))
+    others = [part.operator for part, _ in groups]
+    checks, early = recorded(
+        lambda: observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+    )
+    seen = replace(report, checks=tuple(checks))
+    if audit:
+        require_valid([seen])
+    report = report.extended(seen.checks)
+    notes += [*overruled(seen), *caveats(report, chosen.simulates), *early]
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -145,7 +151,7 @@ def aggregated_test(
         statistic_name="largest weighted −log p of a member",
         members=members,
         asked=collection.problems,
-        smallest=chosen.smallest_pvalue(collection.problems[0].form.n),
+        smallest=chosen.smallest_pvalue(collection, collection.problems[0].form.n),
     )
 
 

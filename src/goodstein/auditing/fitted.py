@@ -1,0 +1,67 @@
+"""Whether the model was fitted to the very data that it is tested on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goodstein.auditing.report import Check, Question
+from goodstein.errors import given
+from goodstein.models.base import AnyModel
+from goodstein.models.provenance import Fit
+from goodstein.types import BoolArray
+
+SPLIT = "first, second = gs.split(data, rng=0)"
+
+QUESTION = Question("other data than those of the fit")
+
+
+def check_fitted(model: AnyModel, observations: Any, *, corrected: bool, remedy: str | None) -> list[Check]:
+    """Whether observations are rows that the model was fitted to.
+
+    That is no harm where the null distribution is `corrected` for it, unless the fit has no parameters: then
+    nothing corrects for it. `remedy` says what to do in place of the usual advice.
+    """
+    fit = model.provenance
+    if fit is None:
+        return []
+    known = fit.rows.among(observations)
+    if not fit.matters(known):
+        return []
+    if fit.method == "kernel density":
+        return [
+            QUESTION.failed(
+                f"{model.name} is made of {_which(known)} and follows them by design, and no null "
+                "distribution corrects for a fit without parameters: the p-value would mean nothing. Make it "
+                f"of some of the rows and test it on the others: {SPLIT}.",
+                of_data=True,
+            )
+        ]
+    if corrected:
+        return []
+    return [
+        QUESTION.warned(
+            f"{model.name} was fitted to {_which(known)}, so the p-value is conservative: the model fits too "
+            f"well by design. {remedy or _remedy(model, fit, known)}",
+            loud=True,
+        )
+    ]
+
+
+def _which(known: BoolArray) -> str:
+    if known.all():
+        return "these very data"
+    return f"{int(np.count_nonzero(known))} of these {len(known)} rows"
+
+
+def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
+    if not fit.exact(known):
+        return "Fit it to all of these rows and no others, or to none of them."
+    if fit.refit is not None and model.has_sample:
+        return f"Use {given('null', 'ParametricBootstrap()')}, which fits every simulated sample anew."
+    other = f"it to some of the rows and test it on the others: {SPLIT}."
+    if model.has_sample:
+        refit = given("null", "ParametricBootstrap(fit)")
+        return f"Use {refit}, with the function that fitted it, or fit {other}"
+    return f"Fit {other}"
