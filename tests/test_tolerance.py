@@ -21,7 +21,7 @@ QUICK = gs.WildBootstrap(199)
 
 def contaminated(n: int, share: float, at: float, seed: int) -> np.ndarray:
     x = LINE.sample(n, rng=seed)
-    x[: round(share * n)] = at
+    x[np.random.default_rng(seed).permutation(n)[: round(share * n)]] = at
     return x
 
 

@@ -293,7 +293,7 @@ class TestResult(Report):
         >>> import goodstein as gs
         >>> model = gs.families.Normal(0, 1)
         >>> x = model.sample(1000, rng=1)
-        >>> x[:200] = 4.0
+        >>> x[::5] = 4.0
         >>> 0.05 < gs.ksd_test(x, model, rng=1).tolerance().share < 0.2
         True
         """

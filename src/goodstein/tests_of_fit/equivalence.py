@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.engine.reduce import IndependentSigns, quadratic_forms
+from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
@@ -26,7 +27,7 @@ from goodstein.results.tolerance import roots
 from goodstein.stein.forms import BlockForm
 from goodstein.tests_of_fit.tolerant import looked_at, random_signs
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_positive, draw_seed
+from goodstein.validation import as_generator, check_positive
 
 MOST = 1000
 """Rows from which the noisiest direction is taken."""
@@ -148,7 +149,7 @@ def _drawn(
 ) -> tuple[float, Array, Array]:
     """√V, and for all draws ‖ν‖² and ⟨ν, e⟩, with ν the mean of features with signs."""
     form = problem.form
-    signs = IndependentSigns(draw_seed(rng), form.n, null.n_resamples, float(null.flip))
+    signs = replace(null, signs="iid").weights(problem, form.n, rng)
     calibration = Calibration(*quadratic_forms(form, signs, workers=workers))
     ksd, draws = roots(problem, calibration)
     component = noisiest(form, rng)

@@ -59,7 +59,7 @@ def tolerant_test(
             "share": tolerance_of(used, largest, calibration, 0.95).share,
         },
         asked=[used],
-        smallest=chosen.smallest_pvalue(used.form.n),
+        smallest=chosen.smallest_pvalue(used, used.form.n),
     )
 
 
