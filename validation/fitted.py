@@ -151,9 +151,7 @@ def size_tables() -> list[Table]:
             "uses the influence of each observation on the parameters and neither simulates nor fits anew.",
             list(sizes()),
             1000,
-            {
-                "* | plain wild": "The model fits the data too well, and the null distribution does not know it."
-            },
+            {"* | plain wild": "The model fits too well by design, and the bootstrap does not know it."},
         )
     ]
 
