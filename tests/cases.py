@@ -505,6 +505,7 @@ NULLS = {
     "wild, orthogonal": gs.WildBootstrap(99),
     "wild, iid": gs.WildBootstrap(99, signs="iid"),
     "wild, chains": gs.WildBootstrap(99, flip=0.1),
+    "wild, fitted": gs.FittedWildBootstrap(99),
     "spectral": gs.Spectral(99),
     "spectral, subsample": gs.Spectral(99, max_points=30),
     "monte carlo": gs.MonteCarlo(19),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
+from goodstein.stein.features import joined_arrays
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -91,14 +93,26 @@ class MeanEmbedding(Operator):
         return replace(self, seed=seed)
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        return self._at(model, None, domain, data)
+
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        """Draws of the first model, weighted by the ratio of both densities, where these are known."""
+        if not (model.has_logpdf and nearby.has_logpdf):
+            return self.features(nearby, domain, data)
+        return self._at(model, nearby, domain, data)
+
+    def _at(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         _require_sampler(model)
         n = len(data)
-        # Many samples of the model are compared with the same draws.
-        drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
+        if nearby is None:
+            # Many samples of the model are compared with the same draws.
+            drawn = self._kept(lambda: self._drawn(model, None, domain, n), n, model, domain)
+        else:
+            drawn = self._drawn(model, nearby, domain, n)
         return EmbeddingFeatures(self._points(domain, data), drawn)
 
-    def _drawn(self, model: Any, domain: Domain, n: int) -> Drawn:
-        """Draws for n observations, and landmarks."""
+    def _drawn(self, model: Any, nearby: Any, domain: Domain, n: int) -> Drawn:
+        """Draws for n observations, weighted for a model nearby, and landmarks."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -107,7 +121,12 @@ class MeanEmbedding(Operator):
             drawn = np.maximum(drawn, np.finfo(float).tiny)
         points = self._points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
-        return Drawn(others, points[: self.landmarks])
+        weights = None
+        if nearby is not None:
+            drawn = drawn[self.landmarks :]
+            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
+            weights = (ratio / ratio.mean()).reshape(n, self.draws)
+        return Drawn(others, points[: self.landmarks], weights)
 
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -169,16 +188,23 @@ def _require_sampler(model: Any) -> None:
 
 @dataclass(frozen=True)
 class Drawn(Located):
-    """Draws for each of n observations, (n, m, k), and landmarks Z, (L, k)."""
+    """Draws for each of n observations, (n, m, k), landmarks Z, (L, k), and weights of the draws, (n, m)."""
 
     others: Array
     landmarks: Array
+    weights: Array | None = None
     _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another, seen at the landmarks of these."""
+        parts = [self, *others]
+        weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
+        return replace(joined_arrays(self, others, ("others",)), weights=np.concatenate(weights))
 
     @cached_property
     def frame(self) -> Frame:
@@ -204,8 +230,10 @@ class Seen:
         n, m, k = drawn.others.shape
         self.means = np.empty((n, self.root.shape[1]))
         for rows in cut(0, n, max(1, CHUNK // m)):
-            values = self.at(drawn.others[rows].reshape(-1, k))
-            self.means[rows] = values.reshape(-1, m, len(self.marks)).mean(axis=1) @ self.root
+            values = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
+            if drawn.weights is not None:
+                values *= drawn.weights[rows, :, None]
+            self.means[rows] = values.mean(axis=1) @ self.root
 
     def at(self, points: Array) -> Array:
         """k(x, Z)."""
@@ -227,6 +255,11 @@ class EmbeddingFeatures(Located):
     @property
     def shared(self) -> Located:
         return self.drawn
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another, seen at the landmarks of these."""
+        drawn = self.drawn.joined([other.drawn for other in others])
+        return replace(joined_arrays(self, others, ("observations",)), drawn=drawn)
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
