@@ -150,7 +150,7 @@ def test_on_a_markov_chain_independent_signs_over_reject_and_chained_signs_do_no
     def chain(rng):
         return autoregression(300, 0.5, rng)
 
-    independent = pvalues(trials, chain, LINE, gs.WildBootstrap(99, signs="iid"))
+    independent = pvalues(trials, chain, LINE, gs.WildBootstrap(99, signs="iid", flip=0.5))
     assert np.mean(independent <= 0.1) > 0.2
     check_level(pvalues(trials, chain, LINE, gs.WildBootstrap(99, flip=0.02)), 0.1)
 
@@ -462,7 +462,7 @@ def test_compositions_are_fitted_too():
 
 
 def test_defaults_are_those_of_the_contract():
-    assert gs.WildBootstrap() == gs.WildBootstrap(n_resamples=999, signs="orthogonal", flip=0.5)
+    assert gs.WildBootstrap() == gs.WildBootstrap(n_resamples=999, signs="orthogonal", flip="auto")
     assert gs.MonteCarlo(99).n_resamples == 99
 
 

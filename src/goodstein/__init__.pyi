@@ -42,6 +42,7 @@ from goodstein.conditional.data import Paired as Paired
 from goodstein.conditional.model import ConditionalModel as ConditionalModel
 from goodstein.conditional.operator import Conditional as Conditional
 from goodstein.data.base import Data as Data
+from goodstein.data.chains import Chains as Chains
 from goodstein.data.split import split as split
 from goodstein.domains.ball import Ball as Ball
 from goodstein.domains.box import Box as Box

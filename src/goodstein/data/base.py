@@ -41,6 +41,11 @@ class Data(ABC):
         """What operators and fits are given: these data themselves, or the array inside."""
         return self
 
+    @property
+    def sequences(self) -> tuple[int, ...]:
+        """Lengths of the sequences in which the observations come, which are independent of each other."""
+        return (len(self),)
+
     def describe(self) -> str | None:
         """The data in words, where "n observations on the domain" does not say it all."""
         return None

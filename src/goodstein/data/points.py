@@ -31,6 +31,9 @@ class Points(Data):
     def observations(self) -> Array:
         return self._values
 
+    def as_rows(self) -> Array:
+        return self._values
+
     def validate(self, model: Any, domain: Domain) -> None:
         domain.validate(self._values)
 

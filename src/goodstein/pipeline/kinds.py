@@ -16,6 +16,7 @@ from goodstein.adapters.model import as_model
 from goodstein.adapters.truncated import Truncated
 from goodstein.auditing.flags import refuse_lost_flags
 from goodstein.data.base import Data, OwnData
+from goodstein.data.chains import Chains, chained
 from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean
 from goodstein.errors import InputError, given
@@ -123,12 +124,15 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     place = domain if domain is not None else own
     rows = None
     if data is not None:
+        data = chained(data)
+        sequences = data.sequences if isinstance(data, Chains) else None
         if isinstance(data, Points):
             data = data.observations
         dim, guess = (None, None) if place is None else (place.dim, place.other_columns)
         where = repr(place) if domain is not None else wrapped.name
         x = as_data(data, dim, where=where, other_columns=guess)
-        rows, place = Points(x), place if place is not None else Euclidean(x.shape[1])
+        rows = Points(x) if sequences is None else Chains.of(x, sequences)
+        place = place if place is not None else Euclidean(x.shape[1])
         for region in (own, place) if own is not None and own != place else (place,):
             rows.validate(wrapped, region)
         refuse_lost_flags(wrapped, rows)

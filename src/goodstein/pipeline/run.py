@@ -42,10 +42,14 @@ def run_test(
     check_workers(workers)
     chosen = choose_null(null, problem)
     report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
-    report = report.extended(observed_checks(problem, chosen))
+    if audit:
+        # Before the score is evaluated, which need not be possible where a test is refused.
+        require_valid([report])
+    checks, early = recorded(lambda: observed_checks(problem, chosen))
+    report = report.extended(checks)
     if audit:
         require_valid([report])
-    notes = [*overruled(report), *caveats(report, chosen.simulates)]
+    notes = [*overruled(report), *caveats(report, chosen.simulates), *early]
     calibration, told = recorded(
         lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -64,7 +68,7 @@ def run_test(
         details={**(details or {}), **operator.details(problem.form.n)},
         statistic_name=operator.statistic_name,
         asked=[problem],
-        smallest=chosen.smallest_pvalue(problem.form.n),
+        smallest=chosen.smallest_pvalue(problem, problem.form.n),
     )
 
 

@@ -54,7 +54,9 @@ def ksd_test(
         :class:`SecondOrder` on spheres, :class:`Difference` on lattices, :class:`Latent` for latent
         models, and :class:`Standardised` with the domain's auxiliary function on regions with an edge.
     kernel
-        None takes :class:`IMQ` with the median bandwidth, or what the operator prefers.
+        None takes :class:`IMQ` with the median bandwidth, or what the operator prefers; on R^d, boxes and
+        half-spaces in the metric of the score (:class:`Whitened`), so that units of coordinates do not count.
+        A kernel that is named is used in the coordinates of the data.
     null
         Null distribution: :class:`WildBootstrap`, :class:`Spectral`, :class:`MonteCarlo`, or, for
         a model fitted to the same data, :class:`ParametricBootstrap`. None takes ``WildBootstrap()``, and
