@@ -122,6 +122,7 @@ PUBLIC = [
     "relative_ksd_test",
     "sample_size",
     "select",
+    "split",
     "stein_matrix",
 ]
 
