@@ -51,7 +51,7 @@ def choose_null(
         if not replicated:
             return Choice(MonteCarlo(199))
         if (corrected := FittedWildBootstrap.where_known(problem, n_resamples)) is not None:
-            return Choice(corrected)
+            return Choice(corrected, "takes account of the fit of the model to these very data")
         if not (named or automatic):
             return Choice(WildBootstrap(n_resamples))
         reason = obstacle(problem)
