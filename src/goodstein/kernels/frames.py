@@ -94,14 +94,19 @@ class Located:
             """Where kernels look, (n, m)."""
 
     @property
+    def shared(self) -> Located | None:
+        """What kernels look at in the place of these, where it is the same object whatever the data are."""
+        return None
+
+    @property
     def frame(self) -> Frame | None:
         """The coordinates of choice; None: as they are."""
-        return None
+        return None if self.shared is None else self.shared.frame
 
     @cached_property
     def median_distance(self) -> float:
         """The median distance between two points."""
-        return Median()(self.points)
+        return Median()(self.points) if self.shared is None else self.shared.median_distance
 
     def seen_in(self, frame: Frame) -> Located:
         """The same in other coordinates."""

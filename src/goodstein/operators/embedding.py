@@ -15,6 +15,7 @@ from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
+from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm
@@ -78,6 +79,7 @@ class MeanEmbedding(Operator):
     landmarks: int = 100
     logratio: bool = False
     seed: int = field(default=0, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     conditions_suffice = True  # no annotation: not a field
 
@@ -91,6 +93,12 @@ class MeanEmbedding(Operator):
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         _require_sampler(model)
         n = len(data)
+        # Many samples of the model are compared with the same draws.
+        drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
+        return EmbeddingFeatures(self._points(domain, data), drawn)
+
+    def _drawn(self, model: Any, domain: Domain, n: int) -> Drawn:
+        """Draws for n observations, and landmarks."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -99,7 +107,7 @@ class MeanEmbedding(Operator):
             drawn = np.maximum(drawn, np.finfo(float).tiny)
         points = self._points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
-        return EmbeddingFeatures(self._points(domain, data), others, points[: self.landmarks])
+        return Drawn(others, points[: self.landmarks])
 
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -134,6 +142,11 @@ class MeanEmbedding(Operator):
     def default_kernel(self) -> Kernel:
         return Gaussian()
 
+    @property
+    def given(self) -> MeanEmbedding:
+        """Without the draws, which a result has no use for."""
+        return replace(self)
+
     def __repr__(self) -> str:
         logratio = ", logratio=True" if self.logratio else ""
         return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks}{logratio})"
@@ -155,12 +168,12 @@ def _require_sampler(model: Any) -> None:
 
 
 @dataclass(frozen=True)
-class EmbeddingFeatures(Located):
-    """Observations, (n, k), draws for each, (n, m, k), and landmarks, (L, k)."""
+class Drawn(Located):
+    """Draws for each of n observations, (n, m, k), and landmarks Z, (L, k)."""
 
-    observations: Array
     others: Array
     landmarks: Array
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
     def points(self) -> Array:
@@ -172,20 +185,55 @@ class EmbeddingFeatures(Located):
         """Units in which the landmarks spread alike in every coordinate."""
         return spread_frame(self.landmarks)
 
+    def seen_by(self, kernel: Kernel) -> Seen:
+        """What a fitted kernel makes of them."""
+        seen: Seen = self._kept(lambda: Seen(self, kernel), 0, kernel)
+        return seen
+
+
+class Seen:
+    """k(Z, Z)^(−½) of a fitted kernel, and the means of k(y_ib, Z) over b times that, (n, r)."""
+
+    def __init__(self, drawn: Drawn, kernel: Kernel) -> None:
+        self.pairwise = Pairwise(kernel, drawn.landmarks)
+        self.marks = self.pairwise.placed(drawn.landmarks)
+        values, vectors = np.linalg.eigh(self.pairwise(self.marks, self.marks))
+        kept = values > SMALLEST * values[-1]
+        self.root = vectors[:, kept] / np.sqrt(values[kept])
+        self.largest = float(values[-1])
+        n, m, k = drawn.others.shape
+        self.means = np.empty((n, self.root.shape[1]))
+        for rows in cut(0, n, max(1, CHUNK // m)):
+            values = self.at(drawn.others[rows].reshape(-1, k))
+            self.means[rows] = values.reshape(-1, m, len(self.marks)).mean(axis=1) @ self.root
+
+    def at(self, points: Array) -> Array:
+        """k(x, Z)."""
+        return self.pairwise(self.pairwise.placed(points), self.marks)
+
+
+@dataclass(frozen=True)
+class EmbeddingFeatures(Located):
+    """Observations, (n, k), and what they are compared with."""
+
+    observations: Array
+    drawn: Drawn
+
+    @property
+    def points(self) -> Array:
+        """The landmarks, to which kernels are fitted."""
+        return self.drawn.points
+
+    @property
+    def shared(self) -> Located:
+        return self.drawn
+
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
-        pairwise = Pairwise(kernel, self.landmarks)
-        marks = pairwise.placed(self.landmarks)
-        values, vectors = np.linalg.eigh(pairwise(marks, marks))
-        kept = values > SMALLEST * values[-1]
-        root = vectors[:, kept] / np.sqrt(values[kept])
-        tau = pairwise(pairwise.placed(self.observations), marks) @ root
-        n, m = self.others.shape[:2]
-        for rows in cut(0, n, max(1, CHUNK // m)):
-            placed = pairwise.placed(self.others[rows].reshape(-1, self.others.shape[2]))
-            means = pairwise(placed, marks).reshape(-1, m, len(self.landmarks)).mean(axis=1)
-            tau[rows] -= means @ root
-        if not np.abs(tau).max() > RESOLVED * np.sqrt(values[-1]):
+        seen = self.drawn.seen_by(kernel)
+        tau = seen.at(self.observations) @ seen.root
+        tau -= seen.means
+        if not np.abs(tau).max() > RESOLVED * np.sqrt(seen.largest):
             raise InputError(
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
                 "is left are rounding errors. Take a smaller bandwidth, or another kernel."
