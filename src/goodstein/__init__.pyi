@@ -91,6 +91,7 @@ from goodstein.kernels.whitened import Whitened as Whitened
 from goodstein.models.latent import LatentModel as LatentModel
 from goodstein.models.model import Model as Model
 from goodstein.models.posterior import Posterior as Posterior
+from goodstein.nulls.fitted import FittedWildBootstrap as FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo as MonteCarlo
 from goodstein.nulls.parametric import ParametricBootstrap as ParametricBootstrap
 from goodstein.nulls.spectral import Spectral as Spectral

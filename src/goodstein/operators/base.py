@@ -49,6 +49,10 @@ class Operator(ABC):
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
         """The operator at each observation; see :class:`goodstein.SteinFeatures`."""
 
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> Features:
+        """The features of another model close by, with the random numbers of the first, if there are any."""
+        return self.features(nearby, domain, data)
+
     def on(self, domain: Domain) -> Operator:
         """With what it takes from the domain fixed, before anything else is asked of it."""
         return self
@@ -179,7 +183,8 @@ class Wrapping(Operator):
         return self if self.operator is None else self._with(operator=self.operator.seeded(seed))
 
     def fitted(self, data: Any, domain: Domain) -> Self:
-        return self._with(operator=self.inner(domain).fitted(data, domain))
+        inner = self.inner(domain).fitted(data, domain)
+        return self if inner is self.operator else self._with(operator=inner)
 
     def null_model(self, model: Any, data: Any) -> Any:
         return model if self.operator is None else self.operator.null_model(model, data)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
+from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
+from goodstein.stein.features import joined_arrays
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -78,6 +81,7 @@ class MeanEmbedding(Operator):
     landmarks: int = 100
     logratio: bool = False
     seed: int = field(default=0, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     conditions_suffice = True  # no annotation: not a field
 
@@ -89,8 +93,26 @@ class MeanEmbedding(Operator):
         return replace(self, seed=seed)
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        return self._at(model, None, domain, data)
+
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        """Draws of the first model, weighted by the ratio of both densities, where these are known."""
+        if not (model.has_logpdf and nearby.has_logpdf):
+            return self.features(nearby, domain, data)
+        return self._at(model, nearby, domain, data)
+
+    def _at(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         _require_sampler(model)
         n = len(data)
+        if nearby is None:
+            # Many samples of the model are compared with the same draws.
+            drawn = self._kept(lambda: self._drawn(model, None, domain, n), n, model, domain)
+        else:
+            drawn = self._drawn(model, nearby, domain, n)
+        return EmbeddingFeatures(self._points(domain, data), drawn)
+
+    def _drawn(self, model: Any, nearby: Any, domain: Domain, n: int) -> Drawn:
+        """Draws for n observations, weighted for a model nearby, and landmarks."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -99,7 +121,12 @@ class MeanEmbedding(Operator):
             drawn = np.maximum(drawn, np.finfo(float).tiny)
         points = self._points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
-        return EmbeddingFeatures(self._points(domain, data), others, points[: self.landmarks])
+        weights = None
+        if nearby is not None:
+            drawn = drawn[self.landmarks :]
+            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
+            weights = (ratio / ratio.mean()).reshape(n, self.draws)
+        return Drawn(others, points[: self.landmarks], weights)
 
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -134,6 +161,11 @@ class MeanEmbedding(Operator):
     def default_kernel(self) -> Kernel:
         return Gaussian()
 
+    @property
+    def given(self) -> MeanEmbedding:
+        """Without the draws, which a result has no use for."""
+        return replace(self)
+
     def __repr__(self) -> str:
         logratio = ", logratio=True" if self.logratio else ""
         return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks}{logratio})"
@@ -155,37 +187,86 @@ def _require_sampler(model: Any) -> None:
 
 
 @dataclass(frozen=True)
-class EmbeddingFeatures(Located):
-    """Observations, (n, k), draws for each, (n, m, k), and landmarks, (L, k)."""
+class Drawn(Located):
+    """Draws for each of n observations, (n, m, k), landmarks Z, (L, k), and weights of the draws, (n, m)."""
 
-    observations: Array
     others: Array
     landmarks: Array
+    weights: Array | None = None
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
 
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another, seen at the landmarks of these."""
+        parts = [self, *others]
+        weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
+        return replace(joined_arrays(self, others, ("others",)), weights=np.concatenate(weights))
+
     @cached_property
     def frame(self) -> Frame:
         """Units in which the landmarks spread alike in every coordinate."""
         return spread_frame(self.landmarks)
 
+    def seen_by(self, kernel: Kernel) -> Seen:
+        """What a fitted kernel makes of them."""
+        seen: Seen = self._kept(lambda: Seen(self, kernel), 0, kernel)
+        return seen
+
+
+class Seen:
+    """k(Z, Z)^(−½) of a fitted kernel, and the means of k(y_ib, Z) over b times that, (n, r)."""
+
+    def __init__(self, drawn: Drawn, kernel: Kernel) -> None:
+        self.pairwise = Pairwise(kernel, drawn.landmarks)
+        self.marks = self.pairwise.placed(drawn.landmarks)
+        values, vectors = np.linalg.eigh(self.pairwise(self.marks, self.marks))
+        kept = values > SMALLEST * values[-1]
+        self.root = vectors[:, kept] / np.sqrt(values[kept])
+        self.largest = float(values[-1])
+        n, m, k = drawn.others.shape
+        self.means = np.empty((n, self.root.shape[1]))
+        for rows in cut(0, n, max(1, CHUNK // m)):
+            values = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
+            if drawn.weights is not None:
+                values *= drawn.weights[rows, :, None]
+            self.means[rows] = values.mean(axis=1) @ self.root
+
+    def at(self, points: Array) -> Array:
+        """k(x, Z)."""
+        return self.pairwise(self.pairwise.placed(points), self.marks)
+
+
+@dataclass(frozen=True)
+class EmbeddingFeatures(Located):
+    """Observations, (n, k), and what they are compared with."""
+
+    observations: Array
+    drawn: Drawn
+
+    @property
+    def points(self) -> Array:
+        """The landmarks, to which kernels are fitted."""
+        return self.drawn.points
+
+    @property
+    def shared(self) -> Located:
+        return self.drawn
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another, seen at the landmarks of these."""
+        drawn = self.drawn.joined([other.drawn for other in others])
+        return replace(joined_arrays(self, others, ("observations",)), drawn=drawn)
+
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
-        pairwise = Pairwise(kernel, self.landmarks)
-        marks = pairwise.placed(self.landmarks)
-        values, vectors = np.linalg.eigh(pairwise(marks, marks))
-        kept = values > SMALLEST * values[-1]
-        root = vectors[:, kept] / np.sqrt(values[kept])
-        tau = pairwise(pairwise.placed(self.observations), marks) @ root
-        n, m = self.others.shape[:2]
-        for rows in cut(0, n, max(1, CHUNK // m)):
-            placed = pairwise.placed(self.others[rows].reshape(-1, self.others.shape[2]))
-            means = pairwise(placed, marks).reshape(-1, m, len(self.landmarks)).mean(axis=1)
-            tau[rows] -= means @ root
-        if not np.abs(tau).max() > RESOLVED * np.sqrt(values[-1]):
+        seen = self.drawn.seen_by(kernel)
+        tau = seen.at(self.observations) @ seen.root
+        tau -= seen.means
+        if not np.abs(tau).max() > RESOLVED * np.sqrt(seen.largest):
             raise InputError(
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
                 "is left are rounding errors. Take a smaller bandwidth, or another kernel."

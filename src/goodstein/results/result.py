@@ -56,8 +56,8 @@ class Member:
         −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
         average; the largest of them is the statistic of the test.
     critical, spread
-        The statistic with which this member alone makes the whole test reject at level .05, and the standard
-        deviation of its null distribution.
+        How far above the mean of its null distribution the statistic of this member alone makes the whole
+        test reject at level .05, and the standard deviation of that distribution.
     """
 
     operator: Any
@@ -229,7 +229,8 @@ class TestResult(Report):
         draws = self.null_distribution
         if self.statistic_name != Operator.statistic_name or len(draws) < 1 / SMALL - 1:
             return None
-        critical = float(np.quantile(draws, 1.0 - SMALL))
+        # From its mean on, which is below zero where the parameters were fitted to the same data.
+        critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())
         return math.sqrt(detectable_square(critical, float(draws.std()), POWER))
 
     def detectable(self) -> Detectable:
