@@ -30,7 +30,7 @@ import goodstein as gs
 
 HERE = Path(__file__).parent
 MODULES = {
-    "size": "points units dependence survival directional discrete latent conditional patterns graphs others",
+    "size": "points units dependence survival directional discrete latent conditional patterns graphs others corners",
     "power": "suite survival directional discrete latent conditional patterns graphs euclidean units",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""
