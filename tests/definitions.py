@@ -357,13 +357,13 @@ def entropic_tangent(x):
     return entropic(x) @ helmert(len(x)).T
 
 
-def away(centre, weight=None, coordinates=None) -> Function:
-    """G(y)(y − c), one column, for the weight G of the operator inside."""
+def away(centre, weight=None, coordinates=None, unit=1.0) -> Function:
+    """G(y)(y − c), one column, for the weight G of the operator inside, in its units where it is diagonal."""
 
     def field(x):
         arm = (x if coordinates is None else coordinates(x)) - np.asarray(centre)
         g = jnp.asarray(1.0 if weight is None else weight(x))
-        return (g @ arm if g.ndim == 2 else g * arm)[:, None]
+        return (g @ arm if g.ndim == 2 else g * arm * unit)[:, None]
 
     return field
 
@@ -515,6 +515,8 @@ LOGISTIC = logistic_normal([0.2, -0.4], COV)
 DISC = gs.Ball(2, radius=1.5, center=[1.0, -0.5])
 BALL = gs.Ball(3, radius=2.0, center=[0.5, -1.0, 0.3])
 BOX = gs.Box([0.0, -1.0], [1.0, 2.0])
+_G = (lambda x: (x - BOX.lower) * (BOX.upper - x) / (BOX.upper - BOX.lower))(in_box(BOX.lower, BOX.upper))
+IN_UNITS = 1.0 / np.sqrt(np.mean(_G**2, axis=0))
 BELOW = gs.Box(-np.inf, 2.0)
 MIXED = gs.Box([0.0, -1.0, -np.inf, -np.inf], [np.inf, 1.0, 2.0, np.inf])
 TRIANGLE = [(0.0, 0.0), (3.0, 0.0), (1.0, 2.0)]
@@ -758,7 +760,7 @@ CASES = [
         "Dilation, box, g diagonal",
         gs.Dilation(gs.Standardised(), [0.2, 0.5]),
         truncated(NORMAL2, BOX),
-        away([0.2, 0.5], box_product(BOX, [1.0, 3.0])),
+        away([0.2, 0.5], box_product(BOX, [1.0, 3.0]), unit=IN_UNITS),
         in_box(BOX.lower, BOX.upper),
     ),
     case(

@@ -63,7 +63,7 @@ def test_one_member_is_the_test_itself(signs):
     null = gs.WildBootstrap(499, signs=signs)
     for seed in range(5):
         x = sample(seed=seed)
-        alone = gs.ksd_test(x, NORMAL, null=null, rng=seed)
+        alone = gs.ksd_test(x, NORMAL, kernel=gs.IMQ(), null=null, rng=seed)
         one = gs.aggregated_test(
             x, NORMAL, operators=[gs.Langevin()], kernels=[gs.IMQ()], null=null, rng=seed
         )

@@ -8,10 +8,12 @@ where, and what to do about it.
 from __future__ import annotations
 
 import re
+import warnings
 from contextlib import contextmanager
 
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -373,7 +375,7 @@ def test_a_domain_that_reaches_beyond_the_models_own_is_refused(x, model, domain
     refused(gs.ksd_test, x, model, domain=domain, match="beyond|within")
 
 
-@given(factor=st.floats(1e-3, 1e3).filter(lambda f: abs(f - 1) > 1e-7), bad=masks, parts=st.integers(2, 5))
+@given(factor=st.floats(1e-3, 1e3).filter(lambda f: abs(f - 1) > 1e-5), bad=masks, parts=st.integers(2, 5))
 def test_rows_that_do_not_sum_to_one_are_counted_and_never_rescaled(factor, bad, parts):
     x = np.random.default_rng(0).dirichlet(np.full(parts, 2.0), size=len(bad))
     x[bad] *= factor
@@ -389,14 +391,57 @@ def test_rows_that_do_not_sum_to_one_are_counted_and_never_rescaled(factor, bad,
 
 def test_percentages_are_recognised_and_the_advice_works():
     message = refused(gs.ksd_test, 100 * COMPOSITIONS, FLAT, error=gs.DomainError, match="percentages")
-    assert "x / x.sum(axis=1, keepdims=True)" in message
-    x = 100 * COMPOSITIONS
-    assert 0 < gs.ksd_test(x / x.sum(axis=1, keepdims=True), FLAT, rng=1).pvalue <= 1
+    code = message.partition("re-close them: ")[2].rstrip(".")
+    as_percentages = [np.float32, pd.DataFrame, pl.DataFrame, jnp.asarray, np.ndarray.tolist]
+    for container in as_percentages:
+        known = {"np": np, "x": container(100 * COMPOSITIONS)}
+        exec(code, known)
+        assert 0 < gs.ksd_test(known["x"], FLAT, rng=1).pvalue <= 1
 
 
-@pytest.mark.parametrize("excess", [5e-9, -5e-9, 0.0])
-def test_sums_within_rounding_of_one_pass(excess):
-    assert gs.stein_matrix(COMPOSITIONS * (1 + excess), FLAT).shape == (20, 20)
+@pytest.mark.parametrize("excess", [4e-8, -9e-7, 0.0])
+def test_sums_within_rounding_of_one_pass_and_are_noted(excess):
+    result = gs.ksd_test(COMPOSITIONS * (1 + excess), FLAT, rng=1)
+    noted = [note for note in result.notes if "Rows of the data are off Simplex(3) by up to" in note]
+    assert len(noted) == (excess != 0)
+    assert not noted or f"{abs(excess):.2g}" in noted[0]
+
+
+def test_the_tolerance_is_named_where_it_ends():
+    with pytest.raises(
+        gs.DomainError, match=r"sums to 1\.000002; Simplex\(3\) needs rows that do, within 1e-06"
+    ):
+        gs.ksd_test(COMPOSITIONS * (1 + 2e-6), FLAT)
+    x = gs.from_lonlat([10.0, 20.0, 130.0], [3.0, 40.0, 50.0])
+    with pytest.raises(
+        gs.DomainError, match=r"not unit vectors within 1e-06: the norm of row 0 is 1\.000002"
+    ):
+        gs.ksd_test(x * (1 + 2e-6), FAMILY.VonMisesFisher([0, 0, 1], 1.0))
+
+
+@pytest.mark.parametrize(
+    "model, operators",
+    [
+        (FAMILY.Dirichlet([2.0, 3.0, 40.0]), [gs.LogRatio(), gs.Mirrored(), gs.Standardised()]),
+        (FAMILY.LogisticNormal(np.zeros(2), np.eye(2)), [gs.LogRatio(), gs.Standardised()]),
+        (FAMILY.VonMisesFisher([0.0, 0.6, 0.8], 50.0), [gs.SecondOrder(), gs.Coordinate()]),
+        (FAMILY.Kent(np.eye(3), 20.0, 5.0), [gs.SecondOrder(), gs.Coordinate()]),
+    ],
+    ids=["Dirichlet", "LogisticNormal", "VonMisesFisher", "Kent"],
+)
+def test_single_precision_hardly_changes_a_statistic(model, operators):
+    """Compositions and unit vectors in single precision are off by rounding, and are taken as they are."""
+    x = model.sample(80, rng=1)
+    for operator in operators:
+        exact, rounded = (
+            gs.stein_matrix(data, model, operator=operator) for data in (x, x.astype(np.float32))
+        )
+        assert np.abs(rounded - exact).max() < 1e-4 * np.abs(exact).max()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = gs.ksd_test(jnp.asarray(x, jnp.float32), model, rng=1)
+    assert any("as after rounding" in note for note in result.notes)
+    assert abs(result.pvalue - gs.ksd_test(x, model, rng=1).pvalue) <= 0.002
 
 
 @pytest.mark.parametrize(

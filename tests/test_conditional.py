@@ -182,8 +182,10 @@ def test_categories_that_share_nothing_are_tested_apart():
 
 def test_bandwidths_come_from_x_and_y_separately():
     problem = compose_conditional(100 * X, Y, gs.ConditionalModel(score=wiggly_score))
-    assert problem.fitted_operator.x_kernel.bandwidth == pytest.approx(0.5 * gs.Median()(100 * X))
-    assert problem.fitted_kernel.bandwidth == pytest.approx(0.5 * gs.Median()(Y))
+    x_kernel = problem.fitted_operator.x_kernel
+    assert x_kernel.bandwidths == pytest.approx(0.5 * gs.Median()(x_kernel.coordinates(100 * X)))
+    seen = problem.fitted_kernel.coordinates(Y)
+    assert problem.fitted_kernel.bandwidths == pytest.approx(0.5 * gs.Median()(seen))
     discrete = compose_conditional(x1, (x1 > 0) * 1.0, line_odds, domain=gs.Lattice(2, 1))
     assert discrete.kernel == gs.Hamming()
 

@@ -232,10 +232,14 @@ def test_several_scales_are_multiples_of_the_rule():
         Gaussian(1.0),
         Gaussian(lambda points: 1.0),
         Gaussian() + IMQ(),
-        Whitened(),
         as_kernel(Plain()),
     ):
         assert kernel.at_scales(scales, rates) == [kernel]
+    several = Whitened(IMQ(), metric="score").at_scales(scales, rates)
+    assert [(kernel.kernel, kernel.metric) for kernel in several] == [
+        (IMQ(Median(0.5)), "score"),
+        (IMQ(Median(2.0)), "score"),
+    ]
 
 
 def test_whitened_kernels_are_compared_by_their_values():

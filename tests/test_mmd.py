@@ -102,7 +102,7 @@ def test_statistic_is_the_double_sum(n, m):
     pooled = np.concatenate([x, y])
     distances = cdist(pooled, pooled, "sqeuclidean")
     width = np.median(pdist(pooled))
-    result = gs.mmd_test(x, drawing(y), n_draws=m, n_resamples=49, rng=1)
+    result = gs.mmd_test(x, drawing(y), kernel=gs.Gaussian(), n_draws=m, n_resamples=49, rng=1)
     assert result.kernel.bandwidth == pytest.approx(width, rel=1e-12)
     expected = brute_force(np.exp(-distances / (2 * width**2)), np.arange(n))
     assert result.statistic == pytest.approx(expected, rel=1e-9, abs=1e-13)

@@ -685,3 +685,16 @@ def test_import_is_light():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("score", [lambda x: x.mean(axis=0) - x, lambda x: -x / x.std(axis=0)])
+def test_a_batch_score_that_looks_at_other_rows_is_not_read_as_one_of_a_point(score):
+    x = np.random.default_rng(1).standard_normal((20, 3))
+    with pytest.raises(ScoreError, match="depends on the other rows"):
+        Model(score=score).score(x)
+
+
+def test_a_score_of_one_point_that_broadcasts_is_one_of_a_point():
+    x = np.random.default_rng(1).standard_normal((20, 3))
+    got = Model(score=lambda x: -x / np.linalg.norm(x)).score(x)
+    assert_allclose(got, -x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -177,7 +177,7 @@ class Asked:
         return self
 
     def default_kernel(self):
-        return self.inner.default_kernel() or gs.IMQ()
+        return self.inner.default_kernel()
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ PUBLIC = [
     "CategoricalProduct",
     "Cell",
     "Censored",
+    "Chains",
     "Chart",
     "Circle",
     "Conditional",
@@ -105,6 +106,7 @@ PUBLIC = [
     "diagnose_auxiliary",
     "estimate",
     "families",
+    "from_lonlat",
     "fssd_test",
     "graph_ksd_test",
     "graphs",
@@ -120,6 +122,7 @@ PUBLIC = [
     "relative_ksd_test",
     "sample_size",
     "select",
+    "split",
     "stein_matrix",
 ]
 
@@ -249,7 +252,7 @@ SIGNATURES = [
     (gs.IMQ, "(bandwidth=None, exponent=-0.5)"),
     (gs.Matern52, "(bandwidth=None)"),
     (gs.Median, "(scale=1.0)"),
-    (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip=0.5)"),
+    (gs.WildBootstrap, "(n_resamples=999, signs='orthogonal', flip='auto')"),
     (gs.MonteCarlo, "(n_resamples=999)"),
     (gs.Dilation, "(operator=None, centre=None)"),
     (gs.MeanEmbedding, "(draws=20, landmarks=100, logratio=False, seed=0)"),

@@ -85,9 +85,10 @@ def test_a_result_records_what_was_used():
 
 def test_the_bandwidth_is_recorded_as_a_number():
     result = RESULTS["defaults"]()
-    assert result.kernel == gs.IMQ(bandwidth=gs.Median()(X))
-    assert result.to_dict()["bandwidth"] == gs.Median()(X)
-    assert f"{gs.Median()(X):.4g}" in result.summary()
+    width = gs.Median()(result.kernel.coordinates(X))
+    assert result.kernel.kernel == gs.IMQ(bandwidth=width)
+    assert result.to_dict()["bandwidth"] == width
+    assert f"{width:.6g}" in result.summary() and "metric='score'" in result.summary()
     assert "None" not in repr(result.kernel)
 
 

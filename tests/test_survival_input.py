@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.stats
+from lifelines import ExponentialFitter, WeibullFitter
 
 import goodstein as gs
 from test_bad_input import CALLS, refused
@@ -78,13 +80,108 @@ def test_frames_must_say_which_column_is_which(call):
     t, d = DATA.durations, DATA.event_observed
     three = pd.DataFrame({"t": t, "d": d, "age": t})
     message = refused(call, three, EXPON, operator=martingale, match="the data frame has 3 columns")
-    assert 'Censored.from_frame(frame, durations="...", event_observed="...")' in message
+    assert message.endswith('Pass Censored(df["t"], df["..."]).')
     numbers = pl.DataFrame({"t": t, "age": t})
     refused(call, numbers, EXPON, operator=martingale, match="0 columns of zeros and ones")
-    both = pd.DataFrame({"t": d, "d": d})
+    both = pd.DataFrame({"a": d, "b": d})
     refused(call, both, EXPON, operator=martingale, match="2 columns of zeros and ones")
     lazy = pl.DataFrame({"t": t, "d": d}).lazy()
     refused(call, lazy, EXPON, operator=martingale, match=r"\.collect\(\)")
+
+
+MODELS = {
+    "family": gs.families.Exponential(1.0),
+    "scipy": EXPON,
+    "SurvivalModel": gs.SurvivalModel(hazard=np.ones_like, cumulative_hazard=lambda t: t),
+    "lifelines": ExponentialFitter().fit([0.5, 1.5]),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("names", [("time", "status"), ("T", "E"), ("Duration", "event"), ("week", "arrest")])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_frames_of_durations_and_events_are_read_alike_for_every_model(model, names, make):
+    expected = gs.ksd_test(DATA, model, rng=1)
+    for events in (DATA.event_observed, DATA.event_observed.astype(int)):
+        for order in (1, -1):
+            columns = [(names[0], DATA.durations), (names[1], events)][::order]
+            result = gs.ksd_test(make(dict(columns)), model, rng=1)
+            assert result.pvalue == expected.pvalue
+            assert f"durations: column {names[0]!r}, events: column {names[1]!r}" in result.data
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"week": [1.0, 2.0, 3.0], "censored": [1, 0, 0]}, 'Pass Censored(df["week"], df["censored"] == 0)'),
+        ({"time": [1.0, 2.0, 3.0], "status": [1, 2, 1]}, "In R's coding, 1 censored and 2 dead"),
+        ({"time": [1.0, 2.0], "status": [1, 0], "x": [1, 2]}, 'Pass Censored(df["time"], df["status"])'),
+        ({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}, 'Pass Censored(df["..."], df["..."])'),
+    ],
+    ids=["censored", "R", "three", "unknown"],
+)
+def test_frames_that_do_not_tell_are_refused_for_every_model(model, columns, message):
+    with pytest.raises(gs.InputError, match=re.escape(message)):
+        gs.ksd_test(pd.DataFrame(columns), model)
+
+
+def test_names_come_before_contents():
+    whole = pd.DataFrame({"time": [1, 1, 0, 1], "status": [0, 1, 1, 1]})
+    assert "25 % censored (durations: column 'time'" in gs.ksd_test(whole, EXPON, rng=1).data
+
+
+def watched(seed, n=200):
+    rng = np.random.default_rng(seed)
+    t, c = 10 * rng.weibull(1.5, n), rng.uniform(0, 15, n)
+    return gs.Censored(np.minimum(t, c), t <= c)
+
+
+@pytest.mark.parametrize("test", [gs.ksd_test, gs.aggregated_test])
+@pytest.mark.parametrize(
+    "fit",
+    [lambda data: WeibullFitter().fit(data.durations, data.event_observed), gs.families.Weibull.fit],
+    ids=["lifelines", "family"],
+)
+def test_durations_that_lost_their_flags_are_recognised(test, fit):
+    data = watched(1)
+    model = fit(data)
+    censored = int((~data.event_observed).sum())
+    message = (
+        rf"{censored} of 200 rows .* are events here, but were censored .* Pass Censored\(durations, event"
+    )
+    shuffled = np.random.default_rng(0).permutation(data.durations)
+    for same in (data.durations, data.durations[:, None], gs.Censored(data.durations), shuffled):
+        with pytest.raises(gs.InputError, match=message):
+            test(same, model, rng=1)
+    with pytest.raises(gs.InputError, match=r"of 90 rows .* were censored when"):
+        test(data.durations[:90], model, rng=1)
+    turned = gs.Censored(data.durations, ~data.event_observed)
+    with pytest.raises(gs.InputError, match=message):
+        test(turned, model, rng=1)
+
+
+def test_durations_of_others_without_flags_are_asked_about():
+    data, other = watched(1), watched(2)
+    model = WeibullFitter().fit(data.durations, data.event_observed)
+    with pytest.warns(gs.CalibrationWarning, match="were censored, and all 200 that are tested are taken"):
+        result = gs.ksd_test(other.durations, model, rng=1)
+    assert any("If some of them are not, pass Censored" in note for note in result.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.ksd_test(other, model, rng=1)
+        gs.ksd_test(gs.Censored(other.durations, np.ones(200)), model, rng=1)  # said, so it is believed
+        gs.ksd_test(other.durations, WeibullFitter().fit(other.durations[:100] + 1e-9), rng=1)
+
+
+def test_the_same_times_by_chance_are_not_taken_for_the_same_rows():
+    """Whole weeks repeat, in any study."""
+    rng = np.random.default_rng(3)
+    weeks = np.minimum(np.ceil(rng.exponential(40.0, 300)), 52.0)
+    model = ExponentialFitter().fit(weeks, weeks < 52)
+    others = np.ceil(rng.exponential(40.0, 60))
+    with pytest.warns(gs.CalibrationWarning, match="were censored, and all 60"):
+        gs.ksd_test(others, model, rng=1)
 
 
 def test_from_frame_names_the_columns_that_there_are():

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
 from tables import RNG, Array, Table, estimated, ksd, true
 
 import goodstein as gs
@@ -107,13 +106,6 @@ PER_FACE = gs.Standardised(gs.Auxiliary(lambda x: x, np.ones_like))
 GEOMETRIC = gs.Standardised(gs.GeometricMean())
 
 # Data that are not simply draws of the model.
-
-
-def chain(n: int, rng: RNG, coefficient: float = 0.5) -> Array:
-    """A stationary Gaussian AR(1) chain with standard normal margins, (n, 1)."""
-    steps = rng.standard_normal(n)
-    steps[1:] *= np.sqrt(1 - coefficient**2)
-    return lfilter([1.0], [1.0, -coefficient], steps)[:, None]
 
 
 def in_order(model: Any, n: int, rng: RNG) -> Array:
@@ -238,27 +230,6 @@ def calibrations() -> Iterator[Table]:
         "values. The rounded law is not exactly the model, but differs from it by a variance of 0.1²/12 = "
         "0.0008, far below what these sample sizes can detect; what is tested is that ties do no harm.",
         [true({case: model}, tests, (200, 600), sample_null=draw) for case, (model, draw) in samples.items()],
-    )
-    tests = ksd(null=INDEPENDENT)
-    for flip in (0.1, 0.05, 0.02):
-        tests |= ksd(null=gs.WildBootstrap(flip=flip))
-    yield Table(
-        "Dependent data",
-        "The data are a stationary Gaussian AR(1) chain with standard normal margins, so the model is true "
-        "but the rows are not independent. `flip` is the probability that the sign changes from one row to "
-        "the next; one half ignores the dependence.",
-        [true({"R¹, AR(1) chain, coefficient ½": NORMAL}, tests, (200, 600), sample_null=chain)],
-        notes={
-            "* | wild, iid signs": "Liberal: the test takes dependent rows for independent ones. Signs that "
-            "change rarely repair it (see flip 0.05 and 0.02).",
-            "* | wild, flip 0.1": "Liberal: signs this quick to change forget part of the dependence. Their "
-            "correlation 0.8^k at lag k turns the variance factor of the chain's mean, 1 + 2 Σ 0.5^k = 3, "
-            "into 1 + 2 Σ 0.4^k = 2.3. Smaller flips come nearer.",
-            "* | wild, flip 0.05": "Liberal for the same reason as flip 0.1, but less: a variance factor of "
-            "2.6 instead of 3.",
-            "* n = 200 | wild, flip 0.02": "Conservative: the signs change four times in the whole sample, "
-            "too seldom to resemble the null. Three times as many rows help (see n = 600).",
-        },
     )
 
 

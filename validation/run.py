@@ -30,8 +30,9 @@ import goodstein as gs
 
 HERE = Path(__file__).parent
 MODULES = {
-    "size": "points survival directional discrete latent conditional patterns graphs fitted others",
-    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean",
+    "size": "points units dependence survival directional discrete latent conditional patterns graphs fitted "
+    "others",
+    "power": "suite survival directional discrete latent conditional patterns graphs euclidean units fitted",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""
 TRIALS, QUICK = {"size": 2000, "power": 500}, {"size": 200, "power": 100}

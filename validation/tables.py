@@ -121,7 +121,7 @@ ksd = partial(named, KSD)
 
 def calibration(null: Any) -> str:
     if isinstance(null, gs.WildBootstrap) and not isinstance(null, gs.FittedWildBootstrap):
-        if null.flip < 0.5:
+        if null.flip != "auto":
             return f"wild, flip {null.flip:g}"
         return "" if null.signs == "orthogonal" else "wild, iid signs"
     names = {

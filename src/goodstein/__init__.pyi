@@ -42,6 +42,7 @@ from goodstein.conditional.data import Paired as Paired
 from goodstein.conditional.model import ConditionalModel as ConditionalModel
 from goodstein.conditional.operator import Conditional as Conditional
 from goodstein.data.base import Data as Data
+from goodstein.data.chains import Chains as Chains
 from goodstein.data.split import split as split
 from goodstein.domains.ball import Ball as Ball
 from goodstein.domains.box import Box as Box
@@ -51,6 +52,7 @@ from goodstein.domains.circle import Circle as Circle
 from goodstein.domains.circle import Torus as Torus
 from goodstein.domains.euclidean import Euclidean as Euclidean
 from goodstein.domains.lattice import Lattice as Lattice
+from goodstein.domains.lonlat import from_lonlat as from_lonlat
 from goodstein.domains.polygon import Polygon as Polygon
 from goodstein.domains.polytope import Polytope as Polytope
 from goodstein.domains.simplex import Simplex as Simplex

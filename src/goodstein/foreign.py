@@ -1,12 +1,17 @@
-"""What an object is, as far as that can be said without importing anything."""
+"""Objects of other packages: what they are, and the arrays inside them, without importing anything."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from goodstein.errors import InputError
+import numpy as np
+
+from goodstein.errors import InputError, refuse_rows, warn
 
 LONGEST = 120
+
+CHAINS = ("chain", "draw")
+"""Names of the dimensions along which arviz and its kin keep chains and their draws."""
 
 
 def roots(obj: Any) -> set[str]:
@@ -77,3 +82,137 @@ class Own:
 
     def __hash__(self) -> int:
         return hash(self._own)
+
+
+# --- what is inside ----------------------------------------------------------------------------------
+
+
+def contents(data: Any) -> Any:
+    """The array inside a container of another package; whatever is none, as it is.
+
+    Points of shapely and geopandas give their coordinates, (n, 2); draws of arviz and xarray an array
+    (chain, draw, parameter), all variables side by side in their order; tensors of PyTorch their numbers.
+    """
+    origins = roots(data)
+    if "torch" in origins and hasattr(data, "detach"):
+        tensor = data.detach().cpu()
+        return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
+    if origins & {"arviz", "arviz_base", "xarray"}:
+        return _draws(data)
+    if "geopandas" in origins:
+        return _of_geopandas(data)
+    places = _geometries(data)
+    return data if places is None else _coordinates(places)
+
+
+# --- points ------------------------------------------------------------------------------------------
+
+
+def _of_geopandas(data: Any) -> Any:
+    """Coordinates of the geometry column; the other columns are properties of the points."""
+    if not hasattr(data, "geometry"):
+        raise _unread("this GeoDataFrame has no geometry column.", "Say which it is: data.set_geometry(...).")
+    geometry = data.geometry
+    system = getattr(geometry, "crs", None)
+    if system is not None and system.is_geographic:
+        warn(
+            "The coordinates are degrees of longitude and latitude, in which lengths depend on the place and "
+            "the direction. Project them first, data.to_crs(...), or test on the sphere: "
+            "from_lonlat(data.geometry.x, data.geometry.y).",
+            UserWarning,
+        )
+    return _coordinates(list(geometry))
+
+
+def _geometries(data: Any) -> list[Any] | None:
+    """Geometries of shapely that the data are, one or many; None where they are something else."""
+    if "shapely" in roots(data):
+        return list(data.geoms) if hasattr(data, "geoms") else [data]
+    objects = getattr(data, "dtype", None) == np.dtype(object) and data.ndim == 1
+    if not (objects or isinstance(data, list | tuple)):
+        return None
+    first = next(iter(data), None)
+    # Several MultiPoints are several patterns.
+    return list(data) if "shapely" in roots(first) and not hasattr(first, "geoms") else None
+
+
+def _coordinates(geometries: list[Any]) -> Any:
+    """Coordinates of points, (n, 2), or (n, 3) if all have a height."""
+    kinds = [getattr(geometry, "geom_type", type(geometry).__name__) for geometry in geometries]
+    other = np.array([kind != "Point" for kind in kinds])
+    names = ", ".join(sorted({kind for kind in kinds if kind != "Point"}))
+    remedy = "Pass points, for example their .centroid, if that is what the model describes."
+    refuse_rows(other, f"are no points ({names}).", remedy)
+    empty = np.array([point.is_empty for point in geometries])
+    refuse_rows(empty, "are empty points.", "Remove them.")
+    high = all(point.has_z for point in geometries)
+    return np.array([[p.x, p.y, p.z] if high else [p.x, p.y] for p in geometries], np.float64)
+
+
+# --- draws -------------------------------------------------------------------------------------------
+
+
+def _draws(data: Any) -> Any:
+    """Draws of arviz or xarray, (chain, draw, parameter); or rows, where there is one other dimension."""
+    if bases(data) & {"DataTree", "InferenceData"}:
+        return _of_dataset(_posterior(data))
+    return _of_dataset(data) if hasattr(data, "data_vars") else _of_variable(data)
+
+
+def _posterior(data: Any) -> Any:
+    """The group of the draws in an InferenceData of arviz or a DataTree, which may be that group itself."""
+    if getattr(data, "data_vars", None):
+        return data.to_dataset()
+    groups = data.groups() if callable(data.groups) else data.groups
+    names = [str(group).strip("/") for group in groups if str(group).strip("/")]
+    if "posterior" not in names:
+        reason = (
+            f"no group 'posterior' in this {type(data).__name__}, which holds {', '.join(names) or 'none'}."
+        )
+        raise _unread(reason, 'Pass the group that holds the draws, for example data["prior"].')
+    found = data["posterior"]
+    return found.to_dataset() if "DataTree" in bases(found) else found
+
+
+def _of_dataset(data: Any) -> Any:
+    variables = {str(name): data[name] for name in data.data_vars}
+    if not variables:
+        raise _unread("this Dataset holds no variables.", "Pass the group that holds the draws.")
+    shapes = {name: _row_dimensions(variable) for name, variable in variables.items()}
+    rows = next(iter(shapes.values()))
+    other = [name for name, dims in shapes.items() if dims != rows]
+    if rows is None or other:
+        name = next(name for name, dims in shapes.items() if dims is None or dims != rows)
+        dims = ", ".join(map(str, variables[name].dims))
+        raise _unread(
+            f"the variable {name!r} of this Dataset has the dimensions ({dims}), so it is not clear what its "
+            "rows are.",
+            'Pass the variables that the model describes, data[["a", "b"]], with dimensions chain and draw.',
+        )
+    return np.concatenate([_of_variable(variable) for variable in variables.values()], axis=-1)
+
+
+def _of_variable(variable: Any) -> Any:
+    """One variable, its rows first and all that is in one of them in a last axis."""
+    rows = _row_dimensions(variable)
+    if rows is None:
+        dims = ", ".join(map(str, variable.dims))
+        raise _unread(
+            f"a DataArray with the dimensions ({dims}) does not say what its rows are.",
+            'Pass a table, for example data.stack(row=["x", "y"]).transpose("row", ...).values.',
+        )
+    rest = [dim for dim in variable.dims if dim not in rows]
+    values = np.asarray(variable.transpose(*rows, *rest).values)
+    return values.reshape(*values.shape[: len(rows)], -1)
+
+
+def _row_dimensions(variable: Any) -> tuple[str, ...] | None:
+    """Chains and draws, or the first of at most two dimensions; None where that is not clear."""
+    dims = tuple(variable.dims)
+    if set(CHAINS) <= set(dims):
+        return CHAINS
+    return dims[:1] if len(dims) in (1, 2) else None
+
+
+def _unread(reason: str, remedy: str) -> InputError:
+    return InputError(reason, argument="data", remedy=remedy)

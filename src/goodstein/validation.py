@@ -2,27 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from goodstein.errors import InputError, refuse_rows
+from goodstein.foreign import contents
 from goodstein.types import RNG, Array, ArrayLike
 
 FRAMES = ("pandas", "polars", "pyarrow", "modin", "narwhals", "duckdb")
 
+NUMBERS = {
+    "M": "Dates become numbers as times since one of them: (x - x.min()) / np.timedelta64(1, 'D').",
+    "m": "Divide them by a unit of time: x / np.timedelta64(1, 'D').",
+    "b": "If zeros and ones are meant, say so: x.astype(int).",
+    "c": "A model of complex numbers is one of their real and imaginary parts, in two columns.",
+}
+"""What to do with values that are no real numbers, by the kind of their type."""
 
-def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model", least: int = 2) -> Array:
+COLUMNS = {
+    "Date": "Dates become numbers as times since one of them, for example in days.",
+    "Duration": "Divide durations by a unit of time.",
+    "Boolean": "If zeros and ones are meant, convert them to integers.",
+    "Categorical": "Categories have no distances; as codes they are states of a Lattice.",
+}
+"""The same for columns of a data frame, by the beginning of the name of their type."""
+
+
+def as_data(
+    data: ArrayLike,
+    dim: int | None = None,
+    *,
+    where: str = "the model",
+    least: int = 2,
+    other_columns: Callable[[int], str | None] | None = None,
+) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
     They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
     that `where` expects; None takes what is there. A test needs two rows at the `least`.
+    What to do with so many other columns, where that can be guessed, `other_columns` says.
     """
     array = as_array(data)
     if array.dtype.kind not in "iuf":
-        remedy = "If they are numbers, convert them with .astype(float); otherwise drop them."
+        usual = "If they are numbers, convert them with .astype(float); otherwise drop them."
+        remedy = NUMBERS.get(array.dtype.kind, usual)
         raise _refused(f"must hold real numbers, got dtype {array.dtype}.", remedy)
     x = np.array(array, dtype=np.float64, order="C")
     if x.ndim == 1 and (dim is None or dim == 1):
@@ -31,11 +57,13 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
         expected = "(n, d)" if dim is None else f"(n, {dim})"
         hint = f" One-dimensional data do not fit {where}, which has {dim} dimensions." if x.ndim == 1 else ""
         rule = "one row per observation, one column per coordinate"
-        raise _refused(f"has shape {array.shape}, expected {expected}: {rule}.{hint}")
+        guess = None if other_columns is None or x.ndim != 1 else other_columns(1)
+        raise _refused(f"has shape {array.shape}, expected {expected}: {rule}.{hint}", guess)
     if dim is not None and x.shape[1] != dim:
+        guess = None if other_columns is None else other_columns(x.shape[1])
         raise _refused(
             f"has {_count(x.shape[1], 'column')}, but {where} has {_count(dim, 'dimension')}.",
-            "Pass the columns that the model describes, or a model of these columns.",
+            guess or "Pass the columns that the model describes, or a model of these columns.",
         )
     if x.shape[1] == 0:
         raise _refused("has no columns.")
@@ -50,6 +78,12 @@ def as_data(data: ArrayLike, dim: int | None = None, *, where: str = "the model"
 def as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
     """Whatever a user hands in as an array of any kind of number; masked and missing values are refused."""
     refuse_masked(data)
+    data = contents(data)
+    if isinstance(data, Mapping):
+        remedy = (
+            "Pass its arrays side by side, as the model takes them: np.column_stack(list(data.values()))."
+        )
+        raise _refused(f"is a {type(data).__name__}, which has no rows.", remedy)
     if is_frame(data):
         return _from_frame(data)
     try:
@@ -93,11 +127,13 @@ def read_frame(data: Any) -> Any:
 
 def _from_frame(data: Any) -> np.ndarray[Any, Any]:
     frame = read_frame(data)
-    other = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
+    other = {str(name): str(dtype) for name, dtype in frame.schema.items() if not dtype.is_numeric()}
     if other:
+        hints = {hint for kind in other.values() for word, hint in COLUMNS.items() if kind.startswith(word)}
+        named = [f"{name} ({kind.partition('(')[0]})" for name, kind in other.items()]
         raise _refused(
-            f"has columns that are not numbers: {', '.join(map(str, other[:5]))}.",
-            "Select the numeric columns that the model describes.",
+            f"has columns that are not numbers: {', '.join(named[:5])}.",
+            " ".join(["Select the numeric columns that the model describes.", *sorted(hints)]),
         )
     # get_column, not frame[name]: names may be numbers.
     null = {name: frame.get_column(name).is_null().to_numpy() for name in frame.columns}

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from goodstein.errors import InputError
 from goodstein.foreign import describe
 from goodstein.lazy import deferred
@@ -78,10 +80,11 @@ class FitOfScipy(Refitting):
     distribution: Any
 
     def __call__(self, data: Any) -> Any:
-        x = data.to_scipy() if isinstance(data, Censored) else data
-        if not isinstance(data, Censored) and x.shape[1] == 1:
-            x = x[:, 0]
-        return self.distribution(*self.distribution.fit(x))
+        with np.errstate(all="ignore"):  # on the way of the search
+            if isinstance(data, Censored):  # durations begin at zero
+                return self.distribution(*self.distribution.fit(data.to_scipy(), floc=0))
+            x = data[:, 0] if data.shape[1] == 1 else data
+            return self.distribution(*self.distribution.fit(x))
 
     def __repr__(self) -> str:
         return f"scipy.stats.{self.distribution.name}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.data.rows import SeenRows
-from goodstein.errors import InputError
+from goodstein.errors import InputError, heard
 from goodstein.families.base import LIKELIHOOD, Family
 from goodstein.families.durations import Lifetimes
 from goodstein.families.exponential import Exponential
@@ -67,7 +66,7 @@ def from_fitter(fitter: Any) -> SurvivalModel:
         name=title,
         hazard_at_zero=law.hazard_at_zero,
     )
-    rows = SeenRows(_durations(fitter)[:, None])
+    rows = SeenRows(_durations(fitter))
     influence = None
     if isinstance(law, Family) and (np.asarray(fitter.weights) == 1).all():  # others have none around them
         influence = law._fit_influence(LIKELIHOOD)
@@ -131,8 +130,7 @@ def _maximum(fitter: Any, start: Array, data: Censored) -> Array | None:
         from scipy.optimize import minimize
 
         known = (data.durations, None), data.event_observed, np.zeros(len(data)), np.ones(len(data))
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with heard(), np.errstate(all="ignore"):
             found = minimize(
                 value_and_grad(fitter._negative_log_likelihood_right_censoring),
                 start,
@@ -196,12 +194,12 @@ def _closed_form(fitter: Any, name: str) -> Any:
     return family(*(float(getattr(fitter, parameter)) for parameter in parameters))
 
 
-def _durations(fitter: Any) -> Array:
+def _durations(fitter: Any) -> Censored:
     """What it was fitted to; whole-numbered weights count rows."""
-    durations = np.asarray(fitter.durations, np.float64)
+    data = Censored(fitter.durations, np.asarray(fitter.event_observed, bool))
     weights = np.asarray(fitter.weights, np.float64)
     whole = weights == np.round(weights)
-    return np.repeat(durations, weights.astype(np.intp)) if whole.all() else durations
+    return data.take(np.repeat(np.arange(len(data)), weights.astype(np.intp))) if whole.all() else data
 
 
 def _official(fitter: Any) -> bool:

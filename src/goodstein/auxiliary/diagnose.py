@@ -18,6 +18,7 @@ from goodstein.data.points import Points
 from goodstein.domains import Ball, Box, Domain, Polygon, Polytope, Simplex
 from goodstein.errors import InputError, ScoreError
 from goodstein.kernels.base import Kernel
+from goodstein.kernels.imq import IMQ
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
 from goodstein.pipeline.audit import quick_audit
@@ -190,7 +191,7 @@ def diagnose_auxiliary(
     """
     generator = as_generator(rng)
     seeds = draw_seeds(generator)
-    problem = compose(data, model, domain, Standardised(Unit()), kernel, seeds)
+    problem = compose(data, model, domain, Standardised(Unit()), IMQ() if kernel is None else kernel, seeds)
     place = problem.domain
     if not isinstance(problem.data, Points) or not place.flat or place.discrete:
         raise InputError(

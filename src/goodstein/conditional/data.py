@@ -71,6 +71,9 @@ class Paired(Data):
         except DomainError as error:
             raise error.told("y") from None
 
+    def rounding(self, domain: Any) -> float:
+        return float(domain.rounding(self.outcomes))
+
     def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Paired:
         """The same x, and y drawn anew."""
         drawn = model.sample(self.x, rng)

@@ -15,7 +15,7 @@ from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels import Gaussian, Kernel, Median
+from goodstein.kernels import Gaussian, Kernel, Median, Whitened
 from goodstein.kernels.base import Wrapped
 from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
@@ -49,7 +49,8 @@ class Conditional(Wrapping):
     x_kernel
         The kernel in x: any kernel of the library, or an object that is called with rows (n, p) and (m, p)
         and returns (n, m), for example for categories; None takes :class:`Gaussian` with half the median
-        distance, since a wider one blurs where in x the model is wrong.
+        distance, since a wider one blurs where in x the model is wrong, each covariate in units of its
+        median absolute deviation.
 
     References
     ----------
@@ -94,8 +95,11 @@ class Conditional(Wrapping):
         x = data.covariates
         if not np.ptp(x, axis=0).any():
             return replace(self, operator=inner, x_kernel=Constant())
+        kernel = _as_kernel(self.x_kernel)
+        if self.x_kernel is None and x.shape[1] > 1:  # covariates may be measured in different units
+            kernel = Whitened(kernel, metric="spread")
         try:
-            return replace(self, operator=inner, x_kernel=_as_kernel(self.x_kernel).fitted(x))
+            return replace(self, operator=inner, x_kernel=kernel.fitted(x))
         except InputError as error:
             raise error.told("x") from None
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import InputError
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 
 
 class Data(ABC):
@@ -25,6 +25,9 @@ class Data(ABC):
     costly: ClassVar[bool] = False
     """Whether the Stein matrix of such data is held as a whole, so that there must not be too many."""
 
+    told: bool = False
+    """Whether it was said which observations are durations that ended in the event; see :attr:`ended`."""
+
     @abstractmethod
     def __len__(self) -> int:
         """Number of observations."""
@@ -38,6 +41,11 @@ class Data(ABC):
         """What operators and fits are given: these data themselves, or the array inside."""
         return self
 
+    @property
+    def sequences(self) -> tuple[int, ...]:
+        """Lengths of the sequences in which the observations come, which are independent of each other."""
+        return (len(self),)
+
     def describe(self) -> str | None:
         """The data in words, where "n observations on the domain" does not say it all."""
         return None
@@ -50,6 +58,15 @@ class Data(ABC):
     def validate(self, model: Any, domain: Any) -> None:
         """Raise where these data cannot come from a model on a domain; here nothing is known of that."""
         return
+
+    @property
+    def ended(self) -> BoolArray | None:
+        """Which observations are durations that ended in the event, (n,); None where none are durations."""
+        return None
+
+    def rounding(self, domain: Any) -> float:
+        """How far observations are off the domain, which rounding may have done."""
+        return 0.0
 
     def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Self:
         """These data with what has to be drawn once, before the test."""

@@ -31,8 +31,14 @@ class Points(Data):
     def observations(self) -> Array:
         return self._values
 
+    def as_rows(self) -> Array:
+        return self._values
+
     def validate(self, model: Any, domain: Domain) -> None:
         domain.validate(self._values)
+
+    def rounding(self, domain: Domain) -> float:
+        return domain.rounding(self._values)
 
 
 def draw(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.data.base import Data
 from goodstein.errors import InputError, describe_rows
 from goodstein.types import Array, BoolArray
 
@@ -21,6 +22,9 @@ FEW = 12
 
 DECIMALS = 6
 """Numbers with at most so many decimals count as rounded."""
+
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 class SeenRows:
@@ -42,6 +46,7 @@ class SeenRows:
 
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
         self.values = as_rows(data)
+        self.ended = data.ended if isinstance(data, Data) else None
         self._whole = None if whole is None else _digest(as_rows(whole))
         self._discrete = discrete
 
@@ -121,7 +126,7 @@ class SeenMoments:
     with steps of δ have sums with steps of δ and δ². A part of the rows is not recognised.
     """
 
-    def __init__(self, mean: Array, variances: Array | None, epsilon: float) -> None:
+    def __init__(self, mean: Array, variances: Array | None = None, epsilon: float = EPSILON) -> None:
         self.mean, self.variances, self.epsilon = mean, variances, epsilon
 
     def __len__(self) -> int:

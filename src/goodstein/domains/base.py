@@ -18,6 +18,10 @@ from goodstein.types import Array, BoolArray
 
 refuse_rows = partial(errors.refuse_rows, error=DomainError)
 
+ROUNDING = 1e-6
+"""How far sums of compositions and norms of directions may be off one: single precision rounds to 6e-8, and
+what is computed in it is off by a few times that."""
+
 MAX_PROPOSALS = 10_000_000
 PILOT = 100_000
 
@@ -159,6 +163,17 @@ class Domain(ABC):
         """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` lie outside."""
         self._validate_columns(x)
         refuse_rows(~self.contains(x), f"lie outside {self!r}.", f"Remove them{other_domain()}.")
+
+    def rounding(self, x: Array) -> float:
+        """How far rows that pass :meth:`validate` are off the domain, which rounding may have done.
+
+        Zero, but for domains that are thinner than R^d, such as simplices and spheres.
+        """
+        return 0.0
+
+    def other_columns(self, count: int) -> str | None:
+        """What to do with data of another number of columns, where that can be guessed; None elsewhere."""
+        return None
 
     def _validate_columns(self, x: Array) -> None:
         if x.ndim != 2 or x.shape[1] != self.dim:

@@ -85,6 +85,11 @@ class Box(Frozen, Domain):
         inside = np.isfinite(x) & (x >= self.lower) & (x <= self.upper)
         return np.asarray(inside.all(axis=1))
 
+    def other_columns(self, count: int) -> str | None:
+        if (count, self.dim) != (2, 1) or self.lower[0] != 0 or self.upper[0] < np.inf:
+            return None
+        return "If they are durations and events, pass Censored(durations, event_observed)."
+
     def boundary_distance(self, x: Array) -> Array:
         return np.asarray(np.maximum(self._side_distances(x).min(axis=(1, 2)), 0.0))
 

@@ -56,6 +56,11 @@ class Torus(OfDimension):
         tangents[:, angle, 1, angle] = np.cos(x)
         return tangents.reshape(n, 2 * d, d)
 
+    def other_columns(self, count: int) -> str | None:
+        if count != 2 * self.dim:
+            return None
+        return "If they are cosines and sines, pass the angles: np.arctan2(sine, cosine)."
+
     def sample_uniform(self, n: int, rng: np.random.Generator) -> Array:
         return rng.uniform(0.0, TURN, size=(n, self.dim))
 

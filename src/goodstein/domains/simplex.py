@@ -7,15 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from goodstein.domains.base import Domain, Face, refuse_rows
+from goodstein.domains.base import ROUNDING, Domain, Face, refuse_rows
 from goodstein.frozen import Frozen, as_dimension
 from goodstein.types import Array, BoolArray
 
 POINTS_PER_FACE = 4
 
-SUM_TOLERANCE = 1e-8
-
-RE_CLOSE = "re-close them: x / x.sum(axis=1, keepdims=True)"
+# In this form the code runs for arrays and data frames alike, and in double precision.
+RE_CLOSE = "re-close them: x = np.asarray(x, dtype=float); x = x / x.sum(axis=1, keepdims=True)"
 
 
 class Simplex(Frozen, Domain):
@@ -36,6 +35,10 @@ class Simplex(Frozen, Domain):
     -----
     :meth:`to_logratio` is the isometric log-ratio transform with :attr:`basis` as contrast
     matrix; it maps the open simplex onto R^(D−1).
+
+    Rows whose sums are off one by at most 1e-6 are taken for compositions that were rounded, for example to
+    single precision. They are used as they are: nothing is re-closed, operators then err by about as much as
+    the sums do, and the result says how far they are off, where that is more than 1e-12.
 
     References
     ----------
@@ -85,8 +88,17 @@ class Simplex(Frozen, Domain):
         return float(np.sqrt(self.parts / (self.parts - 1)))
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows have no negative part and sum to one within 1e-8, (n,)."""
-        return np.asarray((x >= 0).all(axis=1) & (np.abs(x.sum(axis=1) - 1) <= SUM_TOLERANCE))
+        """Which rows have no negative part and sum to one within 1e-6, (n,)."""
+        return np.asarray((x >= 0).all(axis=1) & (np.abs(x.sum(axis=1) - 1) <= ROUNDING))
+
+    def rounding(self, x: Array) -> float:
+        """How far a sum is off one at most."""
+        return float(np.abs(x.sum(axis=1) - 1).max(initial=0.0))
+
+    def other_columns(self, count: int) -> str | None:
+        if count != self.parts - 1:
+            return None
+        return "If the last part is left out, append it: x = np.column_stack([x, 1 - np.sum(x, axis=1)])."
 
     def validate(self, x: Array) -> None:
         self._validate_columns(x)
@@ -104,7 +116,8 @@ class Simplex(Frozen, Domain):
             guess = "They look like percentages" if percent else "If the parts make up a whole"
             refuse_rows(
                 outside,
-                f"do not sum to 1, the first of them sums to {sums[0]:.10g}; {self!r} needs rows that do.",
+                f"do not sum to 1, the first of them sums to {sums[0]:.10g}; {self!r} needs rows that do, "
+                f"within {ROUNDING:g}.",
                 f"{guess}{'; ' if percent else ', '}{RE_CLOSE}.",
             )
 

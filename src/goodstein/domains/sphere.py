@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodstein.domains.base import OfDimension, refuse_rows
+from goodstein.domains.base import ROUNDING, OfDimension, refuse_rows
 from goodstein.types import Array, BoolArray
-
-NORM_TOLERANCE = 1e-8
 
 
 class Sphere(OfDimension):
@@ -21,7 +19,14 @@ class Sphere(OfDimension):
     Parameters
     ----------
     d
-        Number of coordinates, at least 2; ``Sphere(3)`` is the ordinary sphere.
+        Number of coordinates, at least 2; ``Sphere(3)`` is the ordinary sphere, on which
+        :func:`from_lonlat` places longitudes and latitudes.
+
+    Notes
+    -----
+    Rows whose norms are off one by at most 1e-6 are taken for unit vectors that were rounded, for example to
+    single precision. They are used as they are: nothing is renormalised, operators then err by about as much
+    as the norms do, and the result says how far they are off, where that is more than 1e-12.
 
     Examples
     --------
@@ -42,8 +47,19 @@ class Sphere(OfDimension):
     flat = False  # gradients in R^d leave the sphere
 
     def contains(self, x: Array) -> BoolArray:
-        """Which rows have norm one within 1e-8, (n,)."""
-        return np.asarray(np.abs(np.linalg.norm(x, axis=1) - 1.0) <= NORM_TOLERANCE)
+        """Which rows have norm one within 1e-6, (n,)."""
+        return np.asarray(np.abs(np.linalg.norm(x, axis=1) - 1.0) <= ROUNDING)
+
+    def rounding(self, x: Array) -> float:
+        """How far a norm is off one at most."""
+        return float(np.abs(np.linalg.norm(x, axis=1) - 1.0).max(initial=0.0))
+
+    def other_columns(self, count: int) -> str | None:
+        if (count, self.dim) == (2, 3):
+            return "If they are longitudes and latitudes, pass from_lonlat(longitude, latitude)."
+        if (count, self.dim) == (1, 2):
+            return "If they are angles in radians, use a model on Circle(), or pass their cosines and sines."
+        return None
 
     def validate(self, x: Array) -> None:
         self._validate_columns(x)
@@ -54,7 +70,7 @@ class Sphere(OfDimension):
             first = int(np.argmax(bad))
             refuse_rows(
                 bad,
-                f"are not unit vectors: the norm of row {first} is {norms[first]:.10g}.",
+                f"are not unit vectors within {ROUNDING:g}: the norm of row {first} is {norms[first]:.10g}.",
                 "goodstein never renormalises; divide by the norm, in double precision, if that is meant: "
                 "x = np.asarray(x, dtype=float); x = x / np.linalg.norm(x, axis=1, keepdims=True).",
             )

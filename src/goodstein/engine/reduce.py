@@ -192,19 +192,20 @@ class _StripTask:
 
 @dataclass(frozen=True)
 class IndependentSigns:
-    """Independent draws; with `flip` below one half, Markov chains along the rows."""
+    """Independent draws; with `flip` below one half, Markov chains along the rows, one from each start on."""
 
     seed: int
     n: int
     count: int
     flip: float = 0.5
+    starts: tuple[int, ...] = (0,)
 
     @cached_property
     def signs(self) -> Signs:
         """(count, n)."""
         if self.flip == 0.5:
             return independent_signs(self.seed, self.n, self.count)
-        return chained_signs(self.seed, self.n, self.count, self.flip)
+        return chained_signs(self.seed, self.n, self.count, self.flip, self.starts)
 
     def order(self) -> None:
         """The order in which the rows are visited: their own, which chains follow."""

@@ -6,6 +6,7 @@ draws or rows there are, nor on the order in which workers ask for them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -28,16 +29,19 @@ def independent_signs(seed: int, n: int, draws: int) -> Signs:
     return out[:, :n]
 
 
-def chained_signs(seed: int, n: int, draws: int, flip: float) -> Signs:
-    """Markov chains of ±1 along the rows that change sign with probability `flip`, (draws, n)."""
+def chained_signs(seed: int, n: int, draws: int, flip: float, starts: Sequence[int] = (0,)) -> Signs:
+    """Markov chains of ±1 along the rows that change sign with probability `flip`, (draws, n).
+
+    Those that begin in rows `starts`, the first of which is 0, are independent of each other.
+    """
+    chances = np.full(_padded(n), flip)
+    chances[list(starts)] = 0.5
     out = np.empty((draws, _padded(n)), np.float32)
     last = np.zeros((draws, 1), bool)
     for start in range(0, n, CHUNK):
         generator = np.random.Generator(np.random.Philox(key=[seed, start // CHUNK]))
         uniform = generator.random((draws, CHUNK))
-        changes = uniform < flip
-        if start == 0:
-            changes[:, 0] = uniform[:, 0] < 0.5
+        changes = uniform < chances[start : start + CHUNK]
         negative = np.logical_xor.accumulate(np.hstack([last, changes]), axis=1)[:, 1:]
         last = negative[:, -1:]
         out[:, start : start + CHUNK] = np.where(negative, np.float32(-1), np.float32(1))

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_sample
 from goodstein.types import Array, ArrayLike
 
-ROUNDING = 1e-30
+EQUAL = 1e-30
 """1 − cos of the angle between directions that differ by rounding only."""
 
 SMALLEST = 1e-290
@@ -35,7 +36,7 @@ def as_direction(name: str, value: ArrayLike) -> Array:
         reason = f"expected a vector of at least 2 coordinates, got shape {vector.shape}."
         raise InputError(reason, argument=name)
     norm = float(np.linalg.norm(vector))
-    if abs(norm - 1.0) > 1e-8:
+    if abs(norm - 1.0) > ROUNDING:
         how = f"{name} = np.asarray({name}, dtype=float); {name} = {name} / np.linalg.norm({name})"
         divide = f"Divide it by its norm, in double precision, if that is meant: {how}."
         remedy = divide if norm else "It has no direction."
@@ -104,7 +105,7 @@ def concentration(spread: float, d: int) -> float:
 
     By Newton's method kept within a bracket; the spread has the digits that a length close to one has lost.
     """
-    if spread < ROUNDING:
+    if spread < EQUAL:
         raise InputError(
             "all directions are equal, so that no finite kappa is the most likely.", argument="x"
         )

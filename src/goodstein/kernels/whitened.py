@@ -42,7 +42,8 @@ class Whitened(Kernel):
     -----
     ``Whitened(IMQ(), metric="score")`` is what tests use on R^d and on boxes if no kernel is named. The
     metric comes from the model rather than from its misfit, and costs next to no power where none is needed.
-    With few rows, n < 10 d, its correlations are shrunk to zero.
+    With fewer than 50 rows for each coordinate only correlations that cannot be chance are used; details are
+    in :func:`goodstein.kernels.frames.score_frame`.
 
     Examples
     --------

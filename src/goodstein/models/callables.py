@@ -132,6 +132,9 @@ class Batched:
                 raise ScoreError(f"The log density is a {name} function, {failed}", remedy=remedy) from error
 
 
+EACH_ROW = "write it for all points at once, each row by itself, such as with x.mean(axis=1, keepdims=True)"
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One way of calling a function that did not work."""
@@ -140,6 +143,8 @@ class Attempt:
     error: Exception | None = None
     framework: str = "numpy"
     confused: bool = False
+    mixed: bool = False
+    """Whether all points at once gave the right shape, but not row by row."""
 
 
 def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
@@ -165,6 +170,8 @@ def recognise(function: Function, kind: Kind, x: Array, name: str) -> Batched:
             # The real call will repeat whatever is worth warning about.
             with heard():
                 attempt = _attempt(batched, probe)
+            if attempt is None and convention.by_row and any(a.mixed for a in attempts):
+                attempt = _read_in_two_ways(function, batched, probe)
             if attempt is None:
                 if isinstance(framework, Torch) and framework.single:
                     warn(f"{name} {SINGLE}", NumericalScoreWarning)
@@ -201,9 +208,24 @@ def _attempt(batched: Batched, probe: Array) -> Attempt | None:
             seen = shape[1:] if convention.by_row else shape
             return Attempt(f"{tried}returned shape {seen}", confused=kind.other.fits(shape, k, d))
         if not _independent_rows(batched, probe):
-            return Attempt(f"{tried}a row's result is random, or depends on the other rows")
+            return Attempt(f"{tried}a row's result is random, or depends on the other rows", mixed=True)
     except Exception as error:
         return Attempt(f"{tried}{_first_line(error)}", error=error)
+    return None
+
+
+def _read_in_two_ways(function: Function, alone: Batched, probe: Array) -> Attempt | None:
+    """A function that mixes rows, where one point (d,) gives something else than it does as (1, d).
+
+    ``lambda x: -x / np.linalg.norm(x)`` gives the same: it is meant for one point. With
+    ``lambda x: x.mean(axis=0) - x`` nobody can tell whether it is meant for one point or is a mistake.
+    """
+    rows = Batched(function, alone.kind, alone.framework, Convention.BATCH, alone.settled)
+    with heard():
+        for row in probe:
+            if not np.allclose(alone(row[None]), rows(row[None]), rtol=1e-3, equal_nan=True):
+                tried = f"{alone.framework.name}, {alone.convention.argument(*probe.shape)}: "
+                return Attempt(f"{tried}gives something else than as shape (1, {len(row)}); {EACH_ROW}")
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import InputError, ScoreError, given
 from goodstein.foreign import Own
@@ -95,9 +96,13 @@ class Null(ABC):
             argument="null",
         )
 
-    def smallest_pvalue(self, n: int) -> float:
+    def smallest_pvalue(self, asked: Problem | Collection, n: int) -> float:
         """The smallest p-value that n observations can have, however many draws are made."""
         return 0.0
+
+    def allows(self, dependence: Dependence) -> bool:
+        """Whether it keeps its level for rows that depend on each other in this way; most do not."""
+        return False
 
     @property
     def given(self) -> Any:
@@ -108,7 +113,7 @@ class Null(ABC):
 class OwnNull(Own, Null):
     """A user's plain object with a method ``calibrate``."""
 
-    taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue")
+    taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue", "allows")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)

@@ -149,7 +149,7 @@ class FittedWildBootstrap(WildBootstrap):
         forms = [around.form(problem) for problem in problems]
         n, p = influence.values.shape
         pairs = n * (n - 1)
-        statistics, draws = joint_statistics(forms, self._weights(n, rng), workers=workers)
+        statistics, draws = joint_statistics(forms, self.weights(collection, n, rng), workers=workers)
         # Σ_ij H̃ = Σ_ij H with the diagonals, on which they differ; and as the p parameters have taken their
         # share of the noise from every observation, Σ_ij ε_i ε_j H̃_ij falls short by (n − p)/n on average.
         added = np.array([form.added for form in forms]) / pairs

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.errors import InputError, given
@@ -15,6 +17,9 @@ from goodstein.nulls.base import Calibration, JointCalibration, Null
 from goodstein.problems.problem import Collection, Problem
 from goodstein.stein.shared import joint_statistics
 from goodstein.validation import check_count, draw_seed
+
+LIBERAL = 5.0
+"""Correlation times between two changes of sign, on average, below which a given `flip` is called liberal."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,13 @@ class WildBootstrap(Null):
         ``"orthogonal"``: sign patterns orthogonal over random blocks of rows, as accurate as
         independent ones and several times faster; ``"iid"``: independent signs, the reference.
     flip
-        Probability that the sign changes from one row to the next. One half gives independent signs; smaller
-        values suit dependent data in their order of time, such as a Markov chain. Signs damp the covariance
-        at lag k by (1 − 2·flip)^k, so 1/flip should be ten times the correlation time or more, while n·flip
-        should not fall below ten or so: too large a flip is liberal, too small a one conservative
-        (``validation/size.md``). Chains are independent of each other, whatever ``signs`` says.
+        Probability that the sign changes from one row to the next. One half gives independent signs.
+        ``"auto"`` is one half unless the rows are found to depend on each other in their order, as draws of a
+        Markov chain do (:mod:`goodstein.auditing.serial`); then it is zero but for the first rows of batches,
+        five correlation times long, whose sums are nearly independent. Of a given number below
+        one half, which makes the signs a Markov chain, 1/flip should be ten correlation times or more, and
+        n·flip ten or more: too large a flip is liberal, too small a one conservative, and batches are both
+        less (``validation/size.md``). Signs of several chains (:class:`goodstein.Chains`) are independent.
 
     References
     ----------
@@ -52,21 +59,22 @@ class WildBootstrap(Null):
 
     n_resamples: int = 999
     signs: Literal["orthogonal", "iid"] = "orthogonal"
-    flip: float = 0.5
+    flip: float | Literal["auto"] = "auto"
 
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
         if self.signs not in ("orthogonal", "iid"):
             raise InputError(f'`signs` must be "orthogonal" or "iid", got {self.signs!r}.')
-        if not (isinstance(self.flip, Real) and 0.0 < self.flip <= 0.5):
+        number = isinstance(self.flip, Real) and 0.0 < self.flip <= 0.5
+        if not (number or (isinstance(self.flip, str) and self.flip == "auto")):
             raise InputError(
-                f"`flip` must be a probability in (0, 0.5], got {self.flip!r}. One half is for "
+                f'`flip` must be a probability in (0, 0.5] or "auto", got {self.flip!r}. One half is for '
                 "independent data."
             )
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         form = problem.form
-        return Calibration(*quadratic_forms(form, self._weights(form.n, rng), workers=workers))
+        return Calibration(*quadratic_forms(form, self.weights(problem, form.n, rng), workers=workers))
 
     def calibrate_jointly(
         self, collection: Collection, *, workers: Workers, rng: np.random.Generator
@@ -79,15 +87,30 @@ class WildBootstrap(Null):
                 "they cannot share random signs. Leave out those that split the data, or use "
                 f"{given('null', 'MonteCarlo()')}."
             )
-        weights = self._weights(sizes[0], rng)
+        weights = self.weights(collection, sizes[0], rng)
         return JointCalibration(*joint_statistics(forms, weights, workers=workers))
 
-    def smallest_pvalue(self, n: int) -> float:
-        """(1 − flip)^(n−1), the probability of equal signs: such a draw is the statistic itself."""
-        return float((1.0 - self.flip) ** (n - 1))
+    def smallest_pvalue(self, asked: Problem | Collection, n: int) -> float:
+        """The probability of equal signs in all rows: such a draw is the statistic itself."""
+        flip, starts = self._changes(asked)
+        return float((1.0 - flip) ** (n - len(starts)) * 0.5 ** (len(starts) - 1))
 
-    def _weights(self, n: int, rng: np.random.Generator) -> IndependentSigns | OrthogonalSigns:
+    def allows(self, dependence: Dependence) -> bool:
+        return isinstance(self.flip, str) or self.flip * LIBERAL * dependence.time <= 1.0
+
+    def weights(
+        self, asked: Problem | Collection, n: int, rng: np.random.Generator
+    ) -> IndependentSigns | OrthogonalSigns:
+        """Random signs of n rows."""
         seed = draw_seed(rng)
-        if self.signs == "orthogonal" and self.flip == 0.5:
+        flip, starts = self._changes(asked)
+        if self.signs == "orthogonal" and flip == 0.5:
             return OrthogonalSigns(seed, n, self.n_resamples)
-        return IndependentSigns(seed, n, self.n_resamples, float(self.flip))
+        return IndependentSigns(seed, n, self.n_resamples, flip, tuple(map(int, starts)))
+
+    def _changes(self, asked: Problem | Collection) -> tuple[float, Sequence[int]]:
+        """The probability that a sign changes, and rows before which it is one half whatever it is else."""
+        if not isinstance(self.flip, str):
+            return float(self.flip), np.cumsum([0, *asked.data.sequences[:-1]]).tolist()
+        dependence = asked.dependence
+        return (0.0, dependence.batches.tolist()) if dependence.found else (0.5, [0])

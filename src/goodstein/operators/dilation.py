@@ -27,14 +27,16 @@ class Dilation(Wrapping):
 
     It asks whether the data are stretched or squeezed about c as the model says. In several dimensions a
     change of scale or of the tails is lost in the ordinary discrepancy; here it is nearly all. A shift of the
-    mean it hardly sees: use it beside the operator inside, as :func:`aggregated_test` does.
+    mean it hardly sees: use it beside the operator inside, as :func:`aggregated_test` does. A diagonal G, and
+    a with it, is first divided by the root mean squares of its entries, so that units of coordinates do not
+    count.
 
     Parameters
     ----------
     operator
         The operator inside, with plain :class:`SteinFeatures`; None takes the domain's own.
     centre
-        c, (m,), in the coordinates in which the kernel sees the data; None takes the mean of the others.
+        c, (m,), in the coordinates of the features of the operator inside; None takes the mean of the others.
 
     Notes
     -----
@@ -78,7 +80,7 @@ class Dilation(Wrapping):
                 "needs as many as there are coordinates."
             )
         arm = self._arm(y)
-        if g is not None and g.ndim == 2:
+        if g is not None and g.ndim == 2 and len(arm[0]) > 1:  # each coordinate in the unit of its weight
             unit = weight_unit(g)
             a, g = a * unit, g * unit
         trace: Array | float

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from goodstein.auditing.report import Check
+from goodstein.auditing.serial import dependence
 from goodstein.data.points import draw
 from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
@@ -23,8 +24,8 @@ from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
 from goodstein.validation import check_count
 
-CHECKED, LARGEST = 500, 6.0
-"""Draws in which the audit looks for dependence, and the correlation that it minds, in standard errors."""
+CHECKED, LONGEST = 500, 1.5
+"""Draws in which the audit looks for dependence, and the correlation time that it minds."""
 CHUNK = 4096
 """Draws that are looked at together."""
 RESOLVED = 1e-13
@@ -129,12 +130,12 @@ class MeanEmbedding(Operator):
         """Nothing but independent draws: no identity has to hold."""
         _require_sampler(model)
         drawn = draw(model, domain, CHECKED, rng)
-        correlation = _serial_correlation(domain.embedded(drawn))
-        if correlation > LARGEST / np.sqrt(CHECKED):
+        seen = dependence([domain.embedded(drawn)], [CHECKED])
+        if seen.certain and seen.time > LONGEST:
             message = (
-                f"Successive draws of {model.name} are correlated ({correlation:.2f} in one coordinate), as "
-                "those of a Markov chain are, and MeanEmbedding needs independent ones. Thin the chain, or "
-                "shuffle draws of a long one; or use an operator that needs the score only."
+                f"Successive draws of {model.name} are correlated, with a correlation time of "
+                f"{seen.time:.2g}, as those of a Markov chain are, and MeanEmbedding needs independent ones. "
+                "Thin the chain, or shuffle draws of a long one; or use an operator that needs the score."
             )
             return [Check("draws", "fail", message)]
         return [Check("draws", "pass", f"Needs independent draws of {model.name}, and no score.")]
@@ -159,14 +160,6 @@ class _OnLattice(MeanEmbedding):
 
     def default_kernel(self) -> Kernel:
         return Hamming()
-
-
-def _serial_correlation(points: Array) -> float:
-    """The largest correlation of successive rows in one coordinate."""
-    centred = points - points.mean(axis=0)
-    size = np.einsum("ij,ij->j", centred, centred)
-    lagged = np.einsum("ij,ij->j", centred[1:], centred[:-1])
-    return float(np.max(np.abs(np.divide(lagged, size, out=np.zeros_like(size), where=size > 0))))
 
 
 def _require_sampler(model: Any) -> None:

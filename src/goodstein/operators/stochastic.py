@@ -43,7 +43,7 @@ class Stochastic(Estimated):
     Notes
     -----
     The null hypothesis is that the points are independent draws from the posterior. For the states of
-    a Markov chain thin it first, or use ``WildBootstrap(flip=...)``.
+    a Markov chain keep their order, in which tests look for dependence.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.fitted import check_fitted
+from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
-from goodstein.auditing.report import AuditReport, Check
+from goodstein.auditing.report import AuditReport, Check, Question
+from goodstein.auditing.serial import Dependence
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points
 from goodstein.domains import Box, Simplex
 from goodstein.errors import InputError, SamplingError, SteinIdentityError, given, takes
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
+from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Standardised
 from goodstein.problems.problem import Problem
 
@@ -34,21 +38,72 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     return report_of(problem, [advised(check, domain, operator) for check in checks])
 
 
+EXACT = 1e-12
+"""How far double precision may leave data off a simplex or a sphere."""
+
+SPARSE = 40
+"""Independent observations below which hardly anything can be told."""
+
+
 def observed_checks(
-    problem: Problem, null: Null | None, refit: str | None = None, *, others: Sequence[Operator] = ()
+    problem: Problem,
+    null: Null | None,
+    refit: str | None = None,
+    *,
+    others: Sequence[Operator] = (),
+    dependence: Dependence | None = None,
 ) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
     what to do about a model that was fitted to the same data, None where the usual advice holds; `others` are
-    operators beside the problem's.
+    operators beside the problem's; `dependence` is what the order of the data says to all of them, None for
+    the problem's alone.
     """
     corrected = null is not None and null.refits
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
+    found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
+    found += check_order(problem.dependence if dependence is None else dependence, null)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
         found += check_groups(problem, null)
     return found
+
+
+def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
+    """Whether rows depend on each other in their order, and what that means for the null distribution."""
+    question, n, time = Question("independent rows"), dependence.n, dependence.time
+    if dependence.sorted_by is not None:
+        return [
+            question.warned(
+                f"The rows are sorted by column {dependence.sorted_by}, so their order says nothing about "
+                "time; whether they depend on each other could not be looked for."
+            )
+        ]
+    if not dependence.found:
+        return []
+    message = (
+        "The rows depend on each other in the order in which they come: their correlation time is "
+        f"{time:.3g} rows, so {n} of them are worth about {dependence.effective:.3g} independent ones."
+    )
+    named = isinstance(null, WildBootstrap) and null.flip != "auto"
+    if null is not None and null.allows(dependence):
+        if named:
+            return [question.warned(message)]
+        batches = len(dependence.batches)
+        message += f" Random signs change between batches of rows only, of which there are {batches}."
+        if dependence.effective < SPARSE:
+            message += " That is little to decide on: draw more."
+        message += " If the order means nothing, shuffle the rows."
+    else:
+        method = "This test" if null is None else type(null.given).__name__
+        message += (
+            f" {method} takes them for independent, and its p-value is too small. Use "
+            f"{given('null', 'WildBootstrap()')}, or every {math.ceil(2 * time)}th row; if the order means "
+            "nothing, shuffle the rows."
+        )
+    # Who names a flip of one half says that the rows are independent.
+    return [question.warned(message, loud=dependence.certain and not named)]
 
 
 def check_groups(problem: Problem, null: Null) -> list[Check]:
@@ -64,6 +119,15 @@ def check_groups(problem: Problem, null: Null) -> list[Check]:
         except (InputError, SamplingError):
             drawn = None
     return check_modes(model, problem.domain, problem.observations, drawn)
+
+
+def check_rounding(problem: Problem) -> list[Check]:
+    """Whether the data lie on a domain that is thinner than R^d only up to rounding."""
+    off = problem.data.rounding(problem.domain)
+    if off <= EXACT:
+        return []
+    message = f"Rows of the data are off {problem.domain!r} by up to {off:.2g}, as after rounding."
+    return [Question("rounding").warned(f"{message} They were taken as they are.")]
 
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:

@@ -8,6 +8,7 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
+from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
 from goodstein.kernels.whitened import Whitened
@@ -42,6 +43,7 @@ def compose(
     check_domain(domain)
     if data is None and not without_data:
         raise InputError("is None. Pass the observations.", argument="data", predicate=True)
+    data = contents(data)
     given = None if operator is None else as_operator(operator)
     arranged = kind_of(data, model, given)(data, model, domain, given)
     observed, wrapped, place = arranged.data, arranged.model, arranged.domain

@@ -14,16 +14,18 @@ import numpy as np
 
 from goodstein.adapters.model import as_model
 from goodstein.adapters.truncated import Truncated
+from goodstein.auditing.flags import refuse_lost_flags
 from goodstein.data.base import Data, OwnData
+from goodstein.data.chains import Chains, chained
 from goodstein.data.points import Points
-from goodstein.domains import Domain, Euclidean
+from goodstein.domains import Box, Domain, Euclidean
 from goodstein.errors import InputError, given
 from goodstein.foreign import bases, describe, roots
 from goodstein.lazy import deferred
 from goodstein.models.base import AnyModel, OwnModel
 from goodstein.models.model import Model
 from goodstein.operators import Operator, default_operator
-from goodstein.validation import as_data
+from goodstein.validation import as_data, is_frame
 
 conditional_adapter = deferred("goodstein.adapters.conditional")
 conditional_data = deferred("goodstein.conditional.data")
@@ -74,12 +76,29 @@ def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., A
     structured = isinstance(data, np.ndarray) and data.dtype.names is not None
     if structured or "CensoredData" in bases(data) or "lifelines" in roots(model):
         return durations
+    if _has_columns(data) and _is_of_durations(model):
+        return durations
     if callable(getattr(model, "papangelou", None)):
         return patterns
     if _is_graph(data, model):
         return graph
     own = callable(getattr(data, "take", None)) and not hasattr(data, "__array__")
     return others if own and not roots(data) & FRAMES else points
+
+
+def _has_columns(data: Any) -> bool:
+    """Whether it is a data frame with several columns."""
+    return is_frame(data) and not hasattr(data, "collect") and len(getattr(data, "columns", ())) > 1
+
+
+def _is_of_durations(model: Any) -> bool:
+    """Whether it is a distribution of one positive number with hazards, ours or one of SciPy."""
+    if all(callable(getattr(model, name, None)) for name in ("hazard", "cumulative_hazard")):
+        return True
+    if "scipy" not in roots(model) or "rv_generic" in bases(model):
+        return False
+    place = as_model(model).domain
+    return isinstance(place, Box) and place.dim == 1 and place.lower[0] >= 0
 
 
 def _is_graph(data: Any, model: Any) -> bool:
@@ -105,13 +124,18 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     place = domain if domain is not None else own
     rows = None
     if data is not None:
+        data = chained(data)
+        sequences = data.sequences if isinstance(data, Chains) else None
         if isinstance(data, Points):
             data = data.observations
-        dim = None if place is None else place.dim
-        x = as_data(data, dim, where=repr(place) if domain is not None else wrapped.name)
-        rows, place = Points(x), place if place is not None else Euclidean(x.shape[1])
+        dim, guess = (None, None) if place is None else (place.dim, place.other_columns)
+        where = repr(place) if domain is not None else wrapped.name
+        x = as_data(data, dim, where=where, other_columns=guess)
+        rows = Points(x) if sequences is None else Chains.of(x, sequences)
+        place = place if place is not None else Euclidean(x.shape[1])
         for region in (own, place) if own is not None and own != place else (place,):
             rows.validate(wrapped, region)
+        refuse_lost_flags(wrapped, rows)
     elif place is None:
         raise InputError("The model does not say where it lives: pass `domain` or `data`.")
     if operator is not None and not _may_take(operator, Points):
@@ -150,6 +174,7 @@ def durations(data: Any, model: Any, domain: Domain | None, operator: Operator |
     wrapped = duration_adapter.as_survival_model(model)
     if rows is not None:
         rows.validate(wrapped, wrapped.domain)
+        refuse_lost_flags(wrapped, rows)
     return Arranged(rows, wrapped, wrapped.domain, duration_adapter.as_survival_model, chosen)
 
 

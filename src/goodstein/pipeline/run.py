@@ -11,7 +11,7 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import heard, warn
+from goodstein.errors import given, heard, warn
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.choice import choose_null
@@ -42,10 +42,14 @@ def run_test(
     check_workers(workers)
     chosen = choose_null(null, problem)
     report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
-    report = report.extended(observed_checks(problem, chosen))
+    if audit:
+        # Before the score is evaluated, which need not be possible where a test is refused.
+        require_valid([report])
+    checks, early = recorded(lambda: observed_checks(problem, chosen))
+    report = report.extended(checks)
     if audit:
         require_valid([report])
-    notes = [*overruled(report), *caveats(report, chosen.simulates)]
+    notes = [*overruled(report), *caveats(report, chosen.simulates), *early]
     calibration, told = recorded(
         lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -64,7 +68,7 @@ def run_test(
         details={**(details or {}), **operator.details(problem.form.n)},
         statistic_name=operator.statistic_name,
         asked=[problem],
-        smallest=chosen.smallest_pvalue(problem.form.n),
+        smallest=chosen.smallest_pvalue(problem, problem.form.n),
     )
 
 
@@ -128,7 +132,7 @@ def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> s
         return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
     # A simulated sample is independent, which dependent data, with chains of signs, are not.
     independent = sampler and smallest == 0.5 ** (n - 1)
-    remedy = "use null=MonteCarlo()" if independent else "more are needed"
+    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else "more are needed"
     return f"{n} observations have no p-value below {smallest:.3g} with {type(null).__name__}; {remedy}."
 
 

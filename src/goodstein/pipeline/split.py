@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from goodstein.data.points import Points
 from goodstein.errors import InputError
+from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
 
 LEAST_TRAINING, LEAST_TEST = 10, 20
@@ -16,7 +17,11 @@ LEAST_TRAINING, LEAST_TEST = 10, 20
 def split(
     problem: Problem, fraction: float, rng: np.random.Generator, purpose: str
 ) -> tuple[Problem, Problem, npt.NDArray[np.intp]]:
-    """Rows to choose on and to test on, drawn at random, each in their order; and which the first are."""
+    """Rows to choose on and to test on, drawn at random, each in their order; and which the first are.
+
+    Of rows that depend on each other those to choose on are the first of every sequence: rows between those
+    to test on would know of them.
+    """
     if not problem.data.replicated:
         raise InputError("One graph is one observation, which cannot be split.", argument="data")
     n = len(problem.data)
@@ -28,9 +33,12 @@ def split(
             argument="data",
             remedy="Use ksd_test, which needs no split, or change `train_fraction`.",
         )
-    order = rng.permutation(n)
-    first, second = np.sort(order[:count]), np.sort(order[count:])
     data = problem.data
+    order = rng.permutation(n)
+    if (seen := dependence_of(data)).found:
+        within = np.concatenate([(np.arange(rows) + 0.5) / rows for rows in seen.sequences])
+        order = np.argsort(within, kind="stable")
+    first, second = np.sort(order[:count]), np.sort(order[count:])
     return problem.with_data(data.take(first)), problem.with_data(data.take(second)), first
 
 

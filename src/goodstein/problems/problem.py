@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
@@ -16,6 +17,7 @@ from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
 from goodstein.operators.base import Operator
+from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm, finite_diagonal
 from goodstein.stein.shared import joint_statistics
@@ -75,6 +77,11 @@ class Problem:
                 "Check the auxiliary function, and that the data do not all lie on the boundary."
             )
         return form
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """Whether the observations depend on each other in their order, as this test sees them."""
+        return dependence_of(self.data, [self.form])
 
     def statistic(self, workers: Workers = 1) -> float:
         """The U-statistic of KSD², or the mean over all pairs where the operator says so."""
@@ -158,6 +165,12 @@ class Collection:
     def forms(self) -> list[BlockForm]:
         """The Stein forms of all members."""
         return [problem.form for problem in self.problems]
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """Whether the observations depend on each other in their order, as any of the members sees them."""
+        by_operator = {id(problem.features): problem for problem in reversed(self.problems)}
+        return dependence_of(self.data, [problem.form for problem in by_operator.values()])
 
     def statistics(self, workers: Workers = 1) -> Array:
         """The U-statistics of all members."""

@@ -84,7 +84,7 @@ def table(members: Sequence[Member]) -> Table:
     return Table(HEAD, [member.line() for member in members])
 
 
-DEFAULTS = ("bandwidth=", ", exponent=-0.5", "power=1.0", "transform=")
+DEFAULTS = ("metric=", "bandwidth=", ", exponent=-0.5", "power=1.0", "transform=")
 """What a reader of a narrow table can do without; a record keeps it."""
 
 

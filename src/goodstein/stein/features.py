@@ -146,7 +146,8 @@ class SteinFeatures(Located):
 
     def _moved(self, frame: Frame) -> SteinFeatures:
         points = frame.coordinates(self.points)
-        if self.inside is not None or self.value.shape[1] != self.points.shape[1]:
+        m = points.shape[1]
+        if self.value.shape[1] != m or (self.inside is not None and m > 1):
             assert self.weight is not None
             return SteinFeatures(points, self.value, frame.of_functions(self.weight))
         return SteinFeatures(points, frame.values(self.value), frame.weights(self.weight))

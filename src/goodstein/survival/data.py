@@ -9,10 +9,14 @@ import numpy as np
 
 from goodstein.data.base import Data
 from goodstein.errors import InputError, SamplingError, describe_rows, given, refuse_rows, warn
-from goodstein.foreign import bases
+from goodstein.foreign import bases, contents
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
 from goodstein.validation import is_frame, read_frame, refuse_masked
+
+DURATIONS = {"t", "time", "times", "duration", "durations", "survival_time", "tenure", "futime"}
+EVENTS = {"e", "event", "events", "event_observed", "observed", "status", "death", "dead", "died", "fustat"}
+"""Names, in small letters, by which columns of a data frame are known for durations and for events."""
 
 
 class Censored(Frozen, Data):
@@ -34,7 +38,10 @@ class Censored(Frozen, Data):
 
     Where censored data are expected one may also pass a :class:`scipy.stats.CensoredData` with
     right-censored values (its uncensored values come first), a structured array of scikit-survival with
-    a boolean and a numeric field, or a plain array of durations that all ended in the event.
+    a boolean and a numeric field, a data frame with two columns, or a plain array of durations that all ended
+    in the event. The columns of a frame are known by their names, such as time and status, duration and
+    event, T and E; where these do not tell, events are the one column of zeros and ones. The result says
+    which column was taken for what, and where that is not clear the frame is refused.
 
     Examples
     --------
@@ -67,7 +74,7 @@ class Censored(Frozen, Data):
         if len(t) != len(events):
             sizes = f"`durations` has {len(t)} values and `event_observed` has {len(events)}"
             raise InputError(f"{sizes}: each duration needs one.")
-        self._set(durations=t, event_observed=events, _source="")
+        self._set(durations=t, event_observed=events, told=event_observed is not None, _source="")
 
     @classmethod
     def from_frame(cls, frame: Any, *, durations: Any, event_observed: Any) -> Self:
@@ -97,7 +104,11 @@ class Censored(Frozen, Data):
         return f"Censored({self.describe()})"
 
     def take(self, rows: Any) -> Censored:
-        return Censored(self.durations[rows], self.event_observed[rows])
+        return Censored(self.durations[rows], self.event_observed[rows] if self.told else None)
+
+    @property
+    def ended(self) -> BoolArray:
+        return self.event_observed
 
     def as_rows(self) -> Array:
         """Durations, (n, 1), which tell observations apart with and without their events."""
@@ -186,10 +197,10 @@ class Censored(Frozen, Data):
         return self.durations.tobytes(), self.event_observed.tobytes()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.durations, self.event_observed, self._source)
+        return _restore, (self.durations, self.event_observed if self.told else None, self._source)
 
 
-def _restore(durations: Array, event_observed: BoolArray, source: str) -> Censored:
+def _restore(durations: Array, event_observed: BoolArray | None, source: str) -> Censored:
     data = Censored(durations, event_observed)
     data._set(_source=source)
     return data
@@ -241,19 +252,34 @@ def _from_scipy(data: Any) -> Censored:
 
 
 def _from_columns(frame: Any) -> Censored:
-    """A frame with one column of durations, or with a second one of events."""
+    """A frame with one column of durations, or with a second one of events, by their names or contents."""
     columns = _columns(frame)
     names = list(columns)
     if len(names) == 1:
         return Censored(columns[names[0]])
-    events = [name for name in names if _binary(columns[name])]
-    if len(names) != 2 or len(events) != 1:
-        found = f"{len(names)} columns" if len(names) != 2 else f"{len(events)} columns of zeros and ones"
-        reason = f"the data frame has {found}, so it does not say which are durations and which are events."
-        remedy = 'Pass Censored.from_frame(frame, durations="...", event_observed="...").'
+    durations, events = ([n for n in names if str(n).casefold() in known] for known in (DURATIONS, EVENTS))
+    reversed_ = [n for n in names if "cens" in str(n).casefold() and _binary(columns[n])]
+    if len(names) == 2 and reversed_:
+        (other,) = (name for name in names if name != reversed_[0])
+        reason = f"by its name the column {reversed_[0]!r} marks censored durations, not events."
+        remedy = f"Pass Censored({_cell(other)}, {_cell(reversed_[0])} == 0), or == 1 if it marks events."
         raise InputError(reason, argument="data", remedy=remedy)
-    (durations,) = (name for name in names if name != events[0])
-    return Censored.from_frame(frame, durations=durations, event_observed=events[0])
+    if len(names) == 2 and not (durations and events):
+        # One name or none tells: then what is in the columns, if it agrees.
+        events = events or [name for name in names if _binary(columns[name]) and name not in durations]
+        durations = durations or [name for name in names if name not in events]
+    if len(names) != 2 or len(durations) != 1 or len(events) != 1:
+        binary = sum(_binary(columns[name]) for name in names)
+        found = f"{len(names)} columns" if len(names) != 2 else f"{binary} columns of zeros and ones"
+        reason = f"the data frame has {found}, so it does not say which are durations and which are events."
+        pair = [_cell(found[0] if len(found) == 1 else "...") for found in (durations, events)]
+        raise InputError(reason, argument="data", remedy=f"Pass Censored({', '.join(pair)}).")
+    return Censored.from_frame(frame, durations=durations[0], event_observed=events[0])
+
+
+def _cell(name: Any) -> str:
+    """A column of a data frame as one writes it."""
+    return f'df["{name}"]' if isinstance(name, str) else f"df[{name!r}]"
 
 
 def _binary(values: Any) -> bool:
@@ -269,7 +295,7 @@ def _columns(frame: Any) -> dict[Any, np.ndarray[Any, Any]]:
 def _as_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     refuse_masked(values, name)
     try:
-        array = np.asarray(values)
+        array = np.asarray(contents(values))
     except ValueError as error:
         raise InputError(f"is not an array of numbers: {error}", argument=name, predicate=True) from None
     if array.ndim == 2 and array.shape[1] == 1:

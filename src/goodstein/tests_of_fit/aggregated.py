@@ -108,13 +108,16 @@ def aggregated_test(
         notes += [] if missing is None else [missing]
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
+    collection = Collection(tuple(groups))
     others = [part.operator for part, _ in groups]
-    seen = replace(report, checks=tuple(observed_checks(groups[0][0], chosen, others=others)))
+    checks, early = recorded(
+        lambda: observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+    )
+    seen = replace(report, checks=tuple(checks))
     if audit:
         require_valid([seen])
     report = report.extended(seen.checks)
-    notes += [*overruled(seen), *caveats(report, chosen.simulates)]
-    collection = Collection(tuple(groups))
+    notes += [*overruled(seen), *caveats(report, chosen.simulates), *early]
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -148,7 +151,7 @@ def aggregated_test(
         statistic_name="largest weighted −log p of a member",
         members=members,
         asked=collection.problems,
-        smallest=chosen.smallest_pvalue(collection.problems[0].form.n),
+        smallest=chosen.smallest_pvalue(collection, collection.problems[0].form.n),
     )
 
 

@@ -14,9 +14,8 @@ from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.lattice import LatticeKernel
 from goodstein.pipeline.audit import observed_checks
 from goodstein.pipeline.compose import compose, in_units
+from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
-
-REFIT = "Use ksd_test with null=ParametricBootstrap(fit), with the function that fitted it."
 
 
 def compose_sampled(
@@ -61,10 +60,11 @@ def assumptions(problem: Problem, test: str) -> AuditReport:
         f"Assumed, not checked: the rows of the data are independent, and so are the draws of "
         f"{problem.model.name}. The p-value is then exact at every sample size."
     )
-    # There is no audit to overrule: what would be refused is a warning.
+    # These tests look at the data alone, and the model need not have a score. There is no audit to overrule:
+    # what would be refused is a warning.
     seen = [
         replace(check, status="warn", loud=True) if check.status == "fail" else check
-        for check in observed_checks(problem, None, REFIT)
+        for check in observed_checks(problem, None, dependence=dependence_of(problem.data))
     ]
     checks = (Check("independent draws", "skip", message), *seen)
     return AuditReport(problem.model.name, repr(problem.domain), test, checks)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.serial import Dependence, Starts
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
@@ -59,8 +60,8 @@ def fssd_test(
         As in :func:`ksd_test`; the operator must have plain features, as :class:`Langevin` and
         :class:`Standardised` do.
     kernel
-        A real analytic kernel; None takes :class:`Gaussian`. A bandwidth that is given as a number is
-        kept, otherwise it is chosen together with the locations.
+        A real analytic kernel; None takes :class:`Gaussian`, in the metric of :func:`ksd_test`. A bandwidth
+        that is given as a number is kept, otherwise it is chosen together with the locations.
     n_locations
         J; not used if `locations` are given.
     train_fraction
@@ -145,12 +146,28 @@ class SpectralOfFeatures(Null):
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         form = problem.form
         assert isinstance(form, LowRankForm)
+        if problem.dependence.found:
+            return self._in_batches(form, problem.dependence.batches, rng)
         centred = form.tau - form.tau.mean(axis=0)
         # Both products have the same positive eigenvalues.
         n, count = centred.shape
         product = centred.T @ centred if count <= n else centred @ centred.T
         parts = cut(0, self.n_resamples, ROWS)
         return Calibration(form.statistic, limit_law(np.linalg.eigvalsh(product / n), parts, rng) / n)
+
+    def _in_batches(self, form: LowRankForm, starts: Starts, rng: np.random.Generator) -> Calibration:
+        """Random signs on sums over batches of rows, which are nearly independent."""
+        sums = np.add.reduceat(form.tau, starts, axis=0)
+        signs = (
+            rng.choice([-1.0, 1.0], (part.stop - part.start, len(sums)))
+            for part in cut(0, self.n_resamples, ROWS)
+        )
+        squares = np.concatenate([((part @ sums) ** 2).sum(axis=1) for part in signs])
+        n = form.n
+        return Calibration(form.statistic, (squares - form.diagonal().sum()) / (n * (n - 1)))
+
+    def allows(self, dependence: Dependence) -> bool:
+        return True
 
 
 def _as_locations(locations: Any, m: int) -> Array:

@@ -36,10 +36,11 @@ def ksd_test(
     Parameters
     ----------
     data
-        Observations, (n, d) or a data frame; (n,) for one dimension. Right-censored durations are
-        :class:`Censored`, a ``scipy.stats.CensoredData`` or a structured array (event, time); covariates and
-        outcomes are :class:`Paired`; a list of point patterns, a graph, or a kind of your own
-        (:class:`Data`) are taken where the model is one of them.
+        Observations, (n, d) or a data frame; (n,) for one dimension. Arrays of JAX and PyTorch, points of
+        shapely and geopandas, and draws in containers of arviz and xarray are read too. Right-censored
+        durations are :class:`Censored`, a ``scipy.stats.CensoredData``, a structured array (event, time) or
+        a data frame with these two columns; covariates and outcomes are :class:`Paired`; a list of point
+        patterns, a graph, or a kind of your own (:class:`Data`) are taken where the model is one of them.
     model
         A score function, or anything that :func:`as_model` takes; for durations a distribution on
         the half-line, a fitted lifelines model or a :class:`SurvivalModel`; for pairs a
@@ -53,7 +54,9 @@ def ksd_test(
         :class:`SecondOrder` on spheres, :class:`Difference` on lattices, :class:`Latent` for latent
         models, and :class:`Standardised` with the domain's auxiliary function on regions with an edge.
     kernel
-        None takes :class:`IMQ` with the median bandwidth, or what the operator prefers.
+        None takes :class:`IMQ` with the median bandwidth, or what the operator prefers; on R^d, boxes and
+        half-spaces in the metric of the score (:class:`Whitened`), so that units of coordinates do not count.
+        A kernel that is named is used in the coordinates of the data.
     null
         Null distribution: :class:`WildBootstrap`, :class:`Spectral`, :class:`MonteCarlo`, or, for
         a model fitted to the same data, :class:`ParametricBootstrap`. None takes ``WildBootstrap()``, and

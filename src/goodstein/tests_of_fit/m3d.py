@@ -67,7 +67,8 @@ def m3d_test(
         As in :func:`ksd_test`; points only, and the model must have a sampler.
     kernel
         None takes :class:`Gaussian` with the median distance between draws from the model as its
-        bandwidth, and :class:`Hamming` on a lattice. Kernels look where those of :func:`mmd_test` do.
+        bandwidth, on R^d and boxes each coordinate in units of their median absolute deviation, and
+        :class:`Hamming` on a lattice. Kernels look where those of :func:`mmd_test` do.
     n_draws
         Draws from the model in which eigenvalues and eigenfunctions are computed; None takes as many as
         there are data, but at least 100 and at most 200.

@@ -59,7 +59,8 @@ def mmd_test(
         As in :func:`ksd_test`; points only, and the model must have a sampler.
     kernel
         None takes :class:`Gaussian` with the median distance between all rows, data and draws, as its
-        bandwidth, and :class:`Hamming` on a lattice. On circles, tori and charts kernels look at the
+        bandwidth, on R^d and boxes each coordinate in units of its median absolute deviation, and
+        :class:`Hamming` on a lattice. On circles, tori and charts kernels look at the
         embedded points; on a lattice radial kernels act on the positions of the levels.
     n_draws
         m; None draws as many as there are data.

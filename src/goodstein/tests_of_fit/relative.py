@@ -19,14 +19,18 @@ from goodstein.engine.signs import CHUNK
 from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.errors import InputError, ScoreError
 from goodstein.kernels.base import Kernel
+from goodstein.kernels.frames import Frame, score_frame
+from goodstein.kernels.whitened import Whitened
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
+from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
+from goodstein.stein.features import SteinFeatures
 from goodstein.survival.data import Censored
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
@@ -92,7 +96,7 @@ def relative_ksd_test(
         Stein operator for both; a pair (for P, for Q) where they differ only in how they estimate the
         score, as ``(Latent(100), Langevin())`` do; None takes the default of each model.
     kernel
-        The same for both. None takes :class:`IMQ` with the median bandwidth of the data.
+        The same for both. None takes that of :func:`ksd_test`, in the mean of the metrics of both scores.
     workers, rng, audit
         As in :func:`ksd_test`.
 
@@ -147,12 +151,13 @@ def relative_ksd_test(
         quick_audit(problem, np.random.default_rng(seed[0]))
         for problem, seed in zip((p, q), seeds, strict=True)
     ]
-    seen = [check for problem in (p, q) for check in observed_checks(problem, None, OTHER_DATA)]
-    report = _joined(reports).extended(seen)
+    order = dependence_of(p.data)
+    seen = [c for part in (p, q) for c in observed_checks(part, None, OTHER_DATA, dependence=order)]
+    report = _joined(reports).extended(list(dict.fromkeys(seen)))
     if audit:
         require_valid([*reports, report])
     notes = [*overruled(report), *caveats(report, simulated=False)]
-    q = _same_kernel(p, q)
+    p, q = _same_kernel(p, q)
     notes += _alike(p, q)
     found, told = recorded(lambda: _compared(p, q, workers))
     return _result(p, q, found, report, [*notes, *told])
@@ -238,8 +243,11 @@ class _Strip:
         return rows, sums
 
 
-def _same_kernel(p: Problem, q: Problem) -> Problem:
-    """Q with the kernel of P, bandwidth included; both must look at the data in the same way."""
+def _same_kernel(p: Problem, q: Problem) -> tuple[Problem, Problem]:
+    """Both with the kernel of P, bandwidth included; they must look at the data in the same way.
+
+    A metric of the score is the mean of both, so that neither model is preferred.
+    """
     seen: list[Any] = [part.features.points for part in (p, q)]
     seen = [points.as_rows() if isinstance(points, Data) else points for points in seen]
     if not np.array_equal(seen[0], seen[1]):
@@ -252,7 +260,22 @@ def _same_kernel(p: Problem, q: Problem) -> Problem:
             f"{p.operator!r} and {q.operator!r} look at the data in different coordinates, so no kernel "
             "serves both. Pass the same `operator` for both models."
         )
-    return q.with_kernel(p.fitted_kernel)
+    kernel: Any = p.kernel
+    if isinstance(kernel, Whitened) and kernel.metric == "score":
+        kernel = replace(kernel, frame=_joint_frame(p.features, q.features))
+    p = p.with_kernel(kernel)
+    return p, q.with_kernel(p.fitted_kernel)
+
+
+def _joint_frame(a: Any, b: Any) -> Frame | None:
+    """That of the features of both models together; None where they are of different kinds."""
+    if not type(a) is type(b) is SteinFeatures:
+        return None
+    weights = [part.weight for part in (a, b) if part.weight is not None]
+    if len({weight.ndim for weight in weights}) > 1 or len(weights) == 1:
+        return None
+    points, value = (np.concatenate(parts) for parts in ((a.points, b.points), (a.value, b.value)))
+    return score_frame(points, value, np.concatenate(weights) if weights else None)
 
 
 def _alike(p: Problem, q: Problem) -> list[str]:

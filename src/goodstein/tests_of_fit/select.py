@@ -232,7 +232,8 @@ def _flat(own: Operator, domain: Domain) -> list[Operator]:
     if isinstance(domain, Simplex):
         return [LogRatio(), Mirrored(), Standardised(ProductOfParts())]
     if isinstance(domain, Box) and domain.has_boundary:
-        return [Mirrored(), Standardised(BoundaryDistance())]
+        # The nearest side of several is a matter of units.
+        return [Mirrored(), *([Standardised(BoundaryDistance())] if domain.dim == 1 else [])]
     if isinstance(domain, Ball):
         return [Standardised(BallPower(1)), Standardised(BallPower(4))]
     return []

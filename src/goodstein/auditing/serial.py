@@ -1,0 +1,240 @@
+"""Whether rows depend on each other in their order, and how many independent ones they are worth.
+
+*Whether.* Columns that describe the rows are replaced by their ranks, against heavy tails, and these
+by principal components. At every scale L = 1, 2, 4, … the sums of L successive rows are multiplied by the
+next ones. The largest of these autocorrelations, over scales and components, is compared with those of the
+same rows in random orders. So rows whose order means nothing, whatever their law and number, are called
+dependent once in a hundred times, and clearly so once in a thousand.
+
+*How much.* The correlation time is τ = 1 + 2 Σ_k ρ_k, from an autoregression for each component whose order
+Akaike's criterion chooses, the longest of those that matter; n rows are worth n/τ independent ones.
+
+Several sequences, such as Markov chains, are looked at together; products never cross their ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein.types import Array, Single
+
+FOUND, CERTAIN = 99, 999
+"""Random orders that all must show less than the order in which the rows came."""
+CLEAR = 8.0
+"""Standard deviations above the first of them that need no more of them."""
+COMPONENTS, SHARE = 8, 0.05
+"""Principal components at most, and the least share of the variance of one that matters."""
+SUMS = 20
+"""Sums of successive rows of which there are fewer are not looked at."""
+ENTRIES = 1 << 20
+"""Numbers in the random orders that are held at a time."""
+BATCH, SHORT, FEW = 5.0, 2.5, 8
+"""Rows of a batch, in correlation times; where that makes fewer than `FEW` batches, at least `SHORT`."""
+
+Starts = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """What the order of rows says about them.
+
+    Attributes
+    ----------
+    sequences
+        Number of rows of each sequence, one after the other.
+    time
+        Correlation time τ in rows; 1 where no dependence was found.
+    certain
+        Whether chance shows as much once in a thousand times, rather than in a hundred.
+    sorted_by
+        The column by which the rows are sorted, so that their order says nothing; or None.
+    """
+
+    sequences: tuple[int, ...]
+    time: float = 1.0
+    certain: bool = False
+    sorted_by: int | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether the rows depend on each other."""
+        return self.time > 1.0
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return sum(self.sequences)
+
+    @property
+    def effective(self) -> float:
+        """The number of independent rows that these are worth."""
+        return self.n / self.time
+
+    @property
+    def starts(self) -> Starts:
+        """Where each sequence begins."""
+        return np.cumsum([0, *self.sequences[:-1]])
+
+    @cached_property
+    def batches(self) -> Starts:
+        """Where batches begin that are long enough to be nearly independent of each other.
+
+        They are five times as long as the correlation time with its standard error, τ(1 + √(2τ/n)): the sum
+        over a batch then has at least nine tenths of the variance that it would have without ends.
+        """
+        time = self.time * (1.0 + math.sqrt(2.0 / self.effective))
+        count = self.n / (BATCH * time)
+        if count < FEW:
+            count = min(FEW, self.n / (SHORT * time))
+        length = self.n / max(1.0, count)
+        starts = []
+        for start, rows in zip(self.starts, self.sequences, strict=True):
+            parts = max(1, round(rows / length))
+            starts += [start + rows * k // parts for k in range(parts)]
+        return np.array(starts)
+
+
+def dependence(described: Sequence[Array], sequences: Sequence[int]) -> Dependence:
+    """Whether rows depend on each other, and how much.
+
+    They come in sequences one after the other, of the given lengths, and are `described` by columns in one or
+    several ways, each (n, k): as they are, and as a test sees them.
+    """
+    lengths = tuple(sequences)
+    ways = [found for columns in described if len((found := components(columns))[1])]
+    times = _times(ways, lengths) if ways else 0
+    if times < FOUND:
+        return Dependence(lengths)
+    scores = np.concatenate([scores for scores, _ in ways])
+    return Dependence(lengths, max(1.0 + 1e-9, correlation_time(scores, lengths)), times >= CERTAIN)
+
+
+def sorted_by(rows: Array) -> int | None:
+    """The first column, (n, k), that only rises or only falls, and not in one step alone."""
+    for j, column in enumerate(rows.T):
+        steps = np.diff(column)
+        if np.count_nonzero(steps) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
+            return j
+    return None
+
+
+def components(columns: Array) -> tuple[Array, Array]:
+    """Principal components of the columns' ranks, (c, n), each of variance one, and their shares, (c,)."""
+    ranks = np.array([_ranks(column) for column in columns.T])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.mean(ranks**2, axis=1))
+    ranks = ranks[spread > 0] / spread[spread > 0, None]
+    if not ranks.size:
+        return ranks, np.empty(0)
+    values, vectors = np.linalg.eigh(ranks @ ranks.T / ranks.shape[1])
+    values, vectors = values[: -COMPONENTS - 1 : -1], vectors[:, : -COMPONENTS - 1 : -1]
+    # In many dimensions all shares are small.
+    kept = values >= min(SHARE * len(ranks), values[0])
+    return (vectors[:, kept] / np.sqrt(values[kept])).T @ ranks, values[kept] / values[kept].sum()
+
+
+def _ranks(column: Array) -> Array:
+    """Ranks; equal entries share the mean of theirs, so that their order does not count."""
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - 0.5 * counts)[place])
+
+
+def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int:
+    """How many random orders in succession show less than the rows' own, at most `CERTAIN`."""
+    scores = np.concatenate([scores for scores, _ in ways]).astype(np.float32)
+    ends = np.cumsum([len(shares) for _, shares in ways])
+    sums = np.zeros((len(ways), len(scores)))
+    for row, end, (_, shares) in zip(sums, ends, ways, strict=True):
+        row[end - len(shares) : end] = shares / np.linalg.norm(shares)
+    scales = Scales(sequences, np.vstack([np.eye(len(scores)), sums]))
+    own = scales.largest(scores[None])[0]
+    # Fixed, so that the same data always get the same answer; over data the error is as stated.
+    rng = np.random.default_rng(20)
+    n, seen = scores.shape[1], np.empty(0)
+    while len(seen) < CERTAIN:
+        # Most data need a few orders only; how many are made at a time changes nothing.
+        count = min(max(4, len(seen)), max(1, ENTRIES // scores.size), CERTAIN - len(seen))
+        orders = np.array([rng.permutation(n) for _ in range(count)])
+        others = scales.largest(np.moveaxis(scores[:, orders], 1, 0))
+        reached = np.flatnonzero(others >= own - 1e-4)
+        if len(reached):
+            return len(seen) + int(reached[0])
+        seen = np.append(seen, others)
+        if len(seen) >= FOUND and own > seen.mean() + CLEAR * seen.std():
+            return CERTAIN
+    return CERTAIN
+
+
+class Scales:
+    """Autocorrelations of sums of 1, 2, 4, … successive rows within sequences.
+
+    `mixtures`, (q, c), make of those of c components the numbers that are looked at.
+    """
+
+    def __init__(self, sequences: Sequence[int], mixtures: Array) -> None:
+        owner = np.repeat(np.arange(len(sequences)), sequences)
+        self._mixtures = mixtures.astype(np.float32)
+        self._within: list[Single] = []
+        first, last, width = owner, owner, 1
+        while not self._within or len(first) >= SUMS:
+            within = (first[:-1] == last[1:]).astype(np.float32)
+            if not within.any():
+                break
+            self._within.append(within / np.float32(width * math.sqrt(within.sum())))
+            even = len(first) // 2 * 2
+            first, last, width = first[:even:2], last[1:even:2], 2 * width
+
+    def largest(self, scores: Single) -> Array:
+        """The largest of each set of scores, (sets, c, n), in about standard deviations."""
+        found = np.full(len(scores), -np.inf)
+        for within in self._within:
+            products = (scores[..., :-1] * scores[..., 1:]) @ within
+            found = np.maximum(found, (products @ self._mixtures.T).max(axis=1))
+            even = scores.shape[-1] // 2 * 2
+            scores = scores[..., :even:2] + scores[..., 1:even:2]
+        return found
+
+
+def correlation_time(scores: Array, sequences: Sequence[int]) -> float:
+    """The longest correlation time of centred series, (c, n), at least 1."""
+    n = scores.shape[1]
+    order = int(min(n // 4, max(sequences) - 1, 10.0 * math.log10(n)))
+    return max(
+        1.0, *(_autoregressive_time(series, n) for series in _autocovariances(scores, sequences, order))
+    )
+
+
+def _autocovariances(scores: Array, sequences: Sequence[int], order: int) -> Array:
+    """At lags 0, …, order, (c, order + 1)."""
+    total = np.zeros((len(scores), order + 1))
+    for start, rows in zip(np.cumsum([0, *sequences[:-1]]), sequences, strict=True):
+        part = scores[:, start : start + rows]
+        for lag in range(min(order + 1, rows)):
+            total[:, lag] += np.einsum("ci,ci->c", part[:, lag:], part[:, : rows - lag])
+    return np.asarray(total / scores.shape[1])
+
+
+def _autoregressive_time(covariances: Array, n: int) -> float:
+    """The spectral density at zero over the variance, of the autoregression that Akaike's criterion chooses.
+
+    Levinson's recursion makes the coefficients of every order from those of the one before.
+    """
+    rho = covariances / covariances[0]
+    coefficients, variance = np.empty(0), 1.0
+    best, time = 0.0, 1.0
+    for order in range(1, len(rho)):
+        partial = (rho[order] - coefficients @ rho[order - 1 : 0 : -1]) / variance
+        coefficients = np.append(coefficients - partial * coefficients[::-1], partial)
+        variance *= 1.0 - partial**2
+        if variance <= 0.0:
+            break
+        criterion = n * math.log(variance) + 2.0 * order
+        if criterion < best:
+            best, time = criterion, variance / (1.0 - coefficients.sum()) ** 2
+    return float(time)

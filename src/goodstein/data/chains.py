@@ -1,0 +1,94 @@
+"""Markov chains: points that come in sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein.data.points import Points
+from goodstein.errors import InputError
+from goodstein.types import Array
+from goodstein.validation import as_data
+
+
+class Chains(Points):
+    """Draws of one or several Markov chains, each in its order, the chains independent of each other.
+
+    Where draws are found to depend on each other, random signs change between batches of them only, never
+    within, and no batch crosses the end of a chain; parts of a sample to learn from are the beginnings of all
+    chains. Lists of arrays (draws, parameters) and arrays (chains, draws, parameters) are read as chains by
+    every test; this class is for chains of one parameter, and for whoever wants to say it.
+
+    Parameters
+    ----------
+    chains
+        An array (chains, draws, parameters), or (chains, draws) of one parameter; or a list with an array
+        (draws, parameters) or (draws,) for each chain, which need not be equally long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import goodstein as gs
+    >>> chains = gs.Chains(np.random.default_rng(1).standard_normal((4, 100, 2)))
+    >>> gs.ksd_test(chains, gs.families.Normal([0, 0]), rng=1).data
+    '4 chains of 100 draws'
+    """
+
+    def __init__(self, chains: Any) -> None:
+        parts = [_as_chain(part, k) for k, part in enumerate(chains)]
+        if not parts:
+            raise InputError("holds no chain.", argument="data", predicate=True)
+        widths = sorted({part.shape[1] for part in parts})
+        if len(widths) > 1:
+            raise InputError(
+                f"The chains have different numbers of parameters ({', '.join(map(str, widths))}).",
+                argument="data",
+                remedy="Pass an array (draws, parameters) for each chain.",
+            )
+        super().__init__(np.concatenate(parts))
+        self._sequences = tuple(len(part) for part in parts)
+
+    @classmethod
+    def of(cls, values: Array, sequences: Sequence[int]) -> Self:
+        """Chains of the given lengths, one after the other in an array (n, d)."""
+        made = cls.__new__(cls)
+        Points.__init__(made, values)
+        made._sequences = tuple(int(length) for length in sequences)
+        return made
+
+    @property
+    def sequences(self) -> tuple[int, ...]:
+        return self._sequences
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Chains:
+        """Some of the draws; those that go on in the order of a chain make one."""
+        index = np.arange(len(self))[rows]
+        owner = np.repeat(np.arange(len(self.sequences)), self.sequences)[index]
+        ends = np.flatnonzero((np.diff(index) <= 0) | (np.diff(owner) != 0)) + 1
+        return Chains.of(self.observations[index], np.diff([0, *ends, len(index)]).tolist())
+
+    def describe(self) -> str:
+        count, shortest, longest = len(self.sequences), min(self.sequences), max(self.sequences)
+        draws = f"{longest} draws" if shortest == longest else f"{shortest} to {longest} draws"
+        return f"{count} chains of {draws}" if count > 1 else f"a chain of {draws}"
+
+
+def chained(data: Any) -> Any:
+    """Data that are plainly several chains as such; everything else as it is.
+
+    An array with three axes, or a list of arrays with two, can be nothing else; a list of arrays with one
+    axis are rows.
+    """
+    if isinstance(data, list | tuple) and data:
+        return Chains(data) if np.ndim(data[0]) == 2 else data
+    return Chains(data) if isinstance(data, np.ndarray) and data.ndim == 3 else data
+
+
+def _as_chain(part: Any, k: int) -> Array:
+    try:
+        return as_data(part, least=1)
+    except InputError as error:
+        raise error.told("data", before=f"Chain {k}: ") from None

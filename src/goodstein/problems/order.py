@@ -1,0 +1,62 @@
+"""Whether the observations of a test depend on each other in the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from goodstein.auditing.serial import Dependence, dependence, sorted_by
+from goodstein.data.base import Data
+from goodstein.data.chains import Chains
+from goodstein.errors import InputError
+from goodstein.stein.forms import BlockForm
+from goodstein.types import Array
+
+LANDMARKS, RUN = 16, 2
+"""Observations in whose company the others are looked at, and how many of them follow each other."""
+COLUMNS = 32
+"""Columns of the data, evenly spread, that are looked at."""
+
+
+def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
+    """What the order of the data says, as they are and as forms of them see them.
+
+    A column of a Stein matrix is a function of the observations, one of those that the test compares with
+    zero. A few columns describe them all; the observations to which they belong are left out.
+    """
+    n = forms[0].n if forms else len(data)
+    sequences = data.sequences if sum(data.sequences) == n else (n,)
+    if not data.replicated or n < 2 * RUN:
+        return Dependence(sequences)
+    kept, runs = np.ones(n, bool), []
+    if forms:
+        count = max(1, min(LANDMARKS, n // 8) // RUN)
+        firsts = [(2 * k + 1) * n // (2 * count) for k in range(count)]
+        runs = [slice(first, first + RUN) for first in firsts]
+        kept[[row for run in runs for row in range(run.start, run.stop)]] = False
+    described = [_sketch(form, runs)[kept] for form in forms]
+    rows = _columns(data) if len(data) == n else None
+    if rows is not None:
+        described.append(rows[kept][:, :: -(-rows.shape[1] // COLUMNS)])
+    owner = np.repeat(np.arange(len(sequences)), sequences)
+    found = replace(dependence(described, np.bincount(owner[kept]).tolist()), sequences=sequences)
+    if found.found and rows is not None and not isinstance(data, Chains):
+        column = sorted_by(rows)
+        return found if column is None else Dependence(sequences, sorted_by=column)
+    return found
+
+
+def _sketch(form: BlockForm, runs: Sequence[slice]) -> Array:
+    """Some columns of the form, (n, columns)."""
+    # A block may be scratch that the next one overwrites.
+    return np.hstack([np.array(form.block(slice(0, form.n), run)) for run in runs])
+
+
+def _columns(data: Data) -> Array | None:
+    """The data as numbers, (n, k); None where they are not told apart."""
+    try:
+        return np.asarray(data.as_rows(), np.float64)
+    except InputError:
+        return None

@@ -1,0 +1,267 @@
+"""Data in containers of other packages: read, or refused in words that help.
+
+Those that are not installed here are stood for by classes with the same names, modules and attributes.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyproj
+import pytest
+import shapely
+
+import goodstein as gs
+from goodstein.foreign import contents
+
+X = np.random.default_rng(1).normal(size=(40, 2))
+MODEL = gs.families.Normal([0.0, 0.0])
+POINTS = [shapely.Point(row) for row in X]
+EXPECTED = gs.ksd_test(X, MODEL, rng=1).pvalue
+
+
+def foreign(name, module, **attributes):
+    """A class of this name that says it comes from another package."""
+    return type(name, (), {"__module__": module, **attributes})
+
+
+# --- geometries --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "points",
+    [POINTS, tuple(POINTS), np.array(POINTS), pd.Series(POINTS), shapely.MultiPoint(POINTS)],
+    ids=["list", "tuple", "array", "Series", "MultiPoint"],
+)
+def test_points_of_shapely_are_rows(points):
+    assert gs.ksd_test(points, MODEL, rng=1).pvalue == EXPECTED
+
+
+def test_heights_are_a_third_coordinate_where_all_have_one():
+    high = [shapely.Point(1.0, 2.0, 3.0), shapely.Point(4.0, 5.0, 6.0)]
+    assert contents(high).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert contents([*high, shapely.Point(0.0, 0.0)]).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "shapes, message",
+    [
+        (
+            [POINTS[0], shapely.box(0, 0, 1, 1)],
+            r"1 of 2 rows \(row 1\) are no points \(Polygon\).*\.centroid",
+        ),
+        (shapely.LineString(X), r"1 of 1 rows \(row 0\) are no points \(LineString\)"),
+        ([POINTS[0], None], r"1 of 2 rows \(row 1\) are no points \(NoneType\)"),
+        ([POINTS[0], shapely.Point()], r"1 of 2 rows \(row 1\) are empty points"),
+    ],
+    ids=["polygon", "line", "missing", "empty"],
+)
+def test_other_shapes_are_no_points(shapes, message):
+    with pytest.raises(gs.InputError, match=message):
+        gs.ksd_test(shapes, MODEL)
+
+
+def geo_frame(points, system):
+    series = foreign("GeoSeries", "geopandas.geoseries", crs=system, __iter__=lambda self: iter(points))
+    return foreign("GeoDataFrame", "geopandas.geodataframe", geometry=series())()
+
+
+def test_points_of_geopandas_are_rows():
+    metres = pyproj.CRS.from_epsg(27700)
+    for system in (None, metres):
+        assert gs.ksd_test(geo_frame(POINTS, system), MODEL, rng=1).pvalue == EXPECTED
+    with pytest.raises(gs.InputError, match="Polygon"):
+        gs.ksd_test(geo_frame([shapely.box(0, 0, 1, 1)], None), MODEL)
+    with pytest.raises(gs.InputError, match="no geometry column"):
+        gs.ksd_test(foreign("GeoDataFrame", "geopandas.geodataframe")(), MODEL)
+
+
+def test_degrees_are_told():
+    with pytest.warns(UserWarning, match=r"degrees of longitude and latitude.*to_crs.*from_lonlat"):
+        gs.ksd_test(geo_frame(POINTS, pyproj.CRS.from_epsg(4326)), MODEL, rng=1)
+
+
+def test_points_of_shapely_are_a_pattern():
+    window = gs.Box([-5, -5], [5, 5])
+    process = gs.families.PoissonProcess(lambda x: np.full(len(x), 0.4), window)
+    patterns = [X[:20], X[20:]]
+    shapes = [shapely.MultiPoint(part) for part in patterns]
+    expected = gs.point_pattern_ksd_test(patterns, process, rng=1)
+    assert gs.point_pattern_ksd_test(shapes, process, rng=1).pvalue == expected.pvalue
+
+
+# --- draws -------------------------------------------------------------------------------------------
+
+
+class DataArray:
+    """What is used of xarray's."""
+
+    __module__ = "xarray.core.dataarray"
+
+    def __init__(self, values, dims):
+        self.values, self.dims = np.asarray(values), tuple(dims)
+
+    def transpose(self, *dims):
+        return DataArray(self.values.transpose([self.dims.index(dim) for dim in dims]), dims)
+
+
+class Dataset(dict):
+    """What is used of xarray's."""
+
+    __module__ = "xarray.core.dataset"
+
+    @property
+    def data_vars(self):
+        return list(self)
+
+
+MU = np.random.default_rng(2).normal(size=(4, 50))
+BETA = np.random.default_rng(3).normal(size=(4, 50, 2))
+DRAWS = np.concatenate([MU[..., None], BETA], axis=-1)
+
+
+def posterior(**more):
+    return Dataset(
+        mu=DataArray(MU, ["chain", "draw"]),
+        beta=DataArray(BETA.transpose(2, 0, 1), ["beta_dim", "chain", "draw"]),
+        **more,
+    )
+
+
+def inference_data(groups):
+    names = {"groups": lambda self: list(groups), "__getitem__": lambda self, name: groups[name], **groups}
+    return foreign("InferenceData", "arviz.data.inference_data", **names)()
+
+
+def tree(groups, data_vars=()):
+    names = {
+        "groups": ("/", *(f"/{name}" for name in groups)),
+        "data_vars": data_vars,
+        "to_dataset": lambda self: data_vars,
+        "__getitem__": lambda self, name: tree({}, groups[name]),
+    }
+    return foreign("DataTree", "xarray.core.datatree", **names)()
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [
+        posterior(),
+        inference_data({"posterior": posterior()}),
+        tree({"prior": None, "posterior": posterior()}),
+    ],
+    ids=["Dataset", "InferenceData", "DataTree"],
+)
+def test_draws_are_chains_with_variables_side_by_side(draws):
+    np.testing.assert_array_equal(contents(draws), DRAWS)
+
+
+def test_other_arrays_of_xarray_are_rows_where_that_is_clear():
+    assert contents(DataArray(X, ["obs", "coordinate"])).tolist() == X.tolist()
+    assert contents(DataArray(X[:, 0], ["obs"])).shape == (40, 1)
+    table = Dataset(a=DataArray(X[:, 0], ["obs"]), b=DataArray(X[:, 1], ["obs"]))
+    assert gs.ksd_test(table, MODEL, rng=1).pvalue == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "draws, message",
+    [
+        (DataArray(np.zeros((3, 4, 5)), ["time", "lat", "lon"]), "dimensions (time, lat, lon) does not say"),
+        (
+            posterior(m=DataArray(np.zeros(3), ["obs"])),
+            "the variable 'm' of this Dataset has the dimensions (obs)",
+        ),
+        (Dataset(), "holds no variables"),
+        (
+            inference_data({"prior": posterior()}),
+            "no group 'posterior' in this InferenceData, which holds prior",
+        ),
+        (tree({"prior": posterior()}), "no group 'posterior' in this DataTree"),
+        ({"mu": X[:, 0], "sigma": X[:, 1]}, "is a dict, which has no rows. Pass its arrays side by side"),
+    ],
+    ids=["field", "other", "empty", "prior", "tree", "dict"],
+)
+def test_draws_that_are_not_clear_are_refused(draws, message):
+    with pytest.raises(gs.InputError, match=re.escape(message)):
+        gs.ksd_test(draws, MODEL)
+
+
+# --- arrays and columns ------------------------------------------------------------------------------
+
+
+class Tensor:
+    """What is used of PyTorch's: one that requires a gradient, or lies elsewhere, is no array at once."""
+
+    __module__ = "torch"
+
+    def __init__(self, values, ready=False):
+        self._values, self._ready = np.asarray(values), ready
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self):
+        return Tensor(self._values)
+
+    def cpu(self):
+        return Tensor(self._values, ready=True)
+
+    def is_floating_point(self):
+        return self._values.dtype.kind == "f"
+
+    def double(self):
+        return Tensor(self._values.astype(np.float64), self._ready)
+
+    def numpy(self):
+        assert self._ready
+        return self._values
+
+
+def test_tensors_are_arrays():
+    assert gs.ksd_test(Tensor(X), MODEL, rng=1).pvalue == EXPECTED
+    spins = gs.families.Ising(np.zeros((2, 2)))
+    whole = np.where(X > 0, 1, -1)
+    assert gs.ksd_test(Tensor(whole), spins, rng=1).pvalue == gs.ksd_test(whole, spins, rng=1).pvalue
+    assert abs(gs.ksd_test(jnp.asarray(X, jnp.float32), MODEL, rng=1).pvalue - EXPECTED) < 0.01
+
+
+DAYS = pd.date_range("2026-01-01", periods=40)
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (
+            pd.DataFrame({"day": DAYS, "x": X[:, 0]}),
+            r"not numbers: day \(Datetime\).*times since one of them",
+        ),
+        (pl.DataFrame({"day": DAYS.date.tolist()}), r"not numbers: day \(Date\).*times since one of them"),
+        (pd.DataFrame({"for": DAYS - DAYS[0]}), r"for \(Duration\).*Divide durations by a unit"),
+        (
+            pd.DataFrame({"kind": pd.Categorical(["a", "b"] * 20)}),
+            r"kind \(Categorical\).*states of a Lattice",
+        ),
+        (pd.DataFrame({"seen": X[:, 0] > 0}), r"seen \(Boolean\).*convert them to integers"),
+        (DAYS.to_numpy(), r"dtype datetime64.*\(x - x\.min\(\)\) / np\.timedelta64\(1, 'D'\)"),
+        ((DAYS - DAYS[0]).to_numpy(), r"dtype timedelta64.*x / np\.timedelta64"),
+        (X > 0, r"dtype bool.*x\.astype\(int\)"),
+        (X + 1j, "dtype complex128.*real and imaginary parts"),
+        (X.astype(str), r"must hold real numbers.*\.astype\(float\)"),
+    ],
+    ids=["dates", "polars", "spans", "category", "bool", "M8", "m8", "b", "complex", "text"],
+)
+def test_what_is_no_number_is_refused_with_what_would_be_one(data, message):
+    with pytest.raises(gs.InputError, match=message):
+        gs.ksd_test(data, MODEL)
+
+
+def test_nothing_is_warned_of_where_nothing_is_to_be_told():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in (X.tolist(), X, pd.DataFrame(X), POINTS):
+            assert gs.ksd_test(data, MODEL, rng=1).pvalue == EXPECTED
