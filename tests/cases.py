@@ -424,6 +424,7 @@ def drawn(sampler: Sampler, n: int = 40) -> Any:
 
 DATA = [
     DataCase("points", Points(drawn(normals())), PLANE),
+    DataCase("chains", gs.Chains(np.split(drawn(normals()), [7])), PLANE),
     DataCase("durations", drawn(lifetimes(1.0)), HAZARD),
     DataCase("pairs", drawn(pairs(0.0)), CONDITIONAL),
     DataCase("patterns", drawn(scatter(9.0), 20), PATTERN),

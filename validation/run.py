@@ -31,7 +31,7 @@ import goodstein as gs
 HERE = Path(__file__).parent
 MODULES = {
     "size": "points units dependence survival directional discrete latent conditional patterns graphs fitted "
-    "others",
+    "others tolerance",
     "power": "suite survival directional discrete latent conditional patterns graphs euclidean units fitted",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""

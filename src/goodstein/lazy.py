@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+FEW = 8
+"""Things that are kept at a time."""
+
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in its stub."""
@@ -46,3 +49,26 @@ class deferred:
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(importlib.import_module(self._name), attribute)
+
+
+class Kept:
+    """The last few things that were made of some objects and a number, for when they are asked for again.
+
+    A frozen dataclass may have one in a field that is neither compared nor an argument: copies and pickles
+    begin with nothing.
+    """
+
+    def __init__(self) -> None:
+        self._made: tuple[tuple[Any, ...], ...] = ()
+
+    def __call__(self, make: Callable[[], Any], number: float, *objects: Any) -> Any:
+        """What `make` returns, or what it returned for the same objects."""
+        for value, other, *others in self._made:
+            if other == number and all(a is b for a, b in zip(others, objects, strict=True)):
+                return value
+        value = make()
+        self._made = ((value, number, *objects), *self._made[: FEW - 1])
+        return value
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()

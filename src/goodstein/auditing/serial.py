@@ -50,21 +50,26 @@ class Dependence:
         Number of rows of each sequence, one after the other.
     time
         Correlation time τ in rows; 1 where no dependence was found.
-    certain
-        Whether chance shows as much once in a thousand times, rather than in a hundred.
+    pvalue
+        How often rows in random order would show as much, by the first order that does; at least 0.001.
     sorted_by
         The column by which the rows are sorted, so that their order says nothing; or None.
     """
 
     sequences: tuple[int, ...]
     time: float = 1.0
-    certain: bool = False
+    pvalue: float = 1.0
     sorted_by: int | None = None
 
     @property
     def found(self) -> bool:
         """Whether the rows depend on each other."""
         return self.time > 1.0
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is found as often by chance as once in a thousand times, rather than in a hundred."""
+        return self.found and self.pvalue <= 1.0 / (1 + CERTAIN)
 
     @property
     def n(self) -> int:
@@ -109,10 +114,11 @@ def dependence(described: Sequence[Array], sequences: Sequence[int]) -> Dependen
     lengths = tuple(sequences)
     ways = [found for columns in described if len((found := components(columns))[1])]
     times = _times(ways, lengths) if ways else 0
+    pvalue = 1.0 / (1 + times)
     if times < FOUND:
-        return Dependence(lengths)
+        return Dependence(lengths, pvalue=pvalue)
     scores = np.concatenate([scores for scores, _ in ways])
-    return Dependence(lengths, max(1.0 + 1e-9, correlation_time(scores, lengths)), times >= CERTAIN)
+    return Dependence(lengths, max(1.0 + 1e-9, correlation_time(scores, lengths)), pvalue)
 
 
 def sorted_by(rows: Array) -> int | None:

@@ -70,6 +70,11 @@ class Chains(Points):
         ends = np.flatnonzero((np.diff(index) <= 0) | (np.diff(owner) != 0)) + 1
         return Chains.of(self.observations[index], np.diff([0, *ends, len(index)]).tolist())
 
+    def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Chains:
+        """n draws of the model, in chains like these if they are as many."""
+        drawn = super().many(model, domain, n, rng)
+        return Chains.of(drawn.observations, self.sequences if n == len(self) else (n,))
+
     def describe(self) -> str:
         count, shortest, longest = len(self.sequences), min(self.sequences), max(self.sequences)
         draws = f"{longest} draws" if shortest == longest else f"{shortest} to {longest} draws"

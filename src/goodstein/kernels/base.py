@@ -105,6 +105,15 @@ class Kernel:
         out += tile.combine(0.0, 0.0, 1.0) * curvature
         return out
 
+    def functions(self, rho: Array, order: int = 2) -> list[tuple[Any, Sequence[float]]]:
+        """Functions f(ρ) of which φ, φ′, … are sums, and the multiples of each that they take.
+
+        For sums over many pairs, in which rounding errors of f average out but those of constants do not: f
+        may be in single precision, and its multiples are not.
+        """
+        profiles = self.profiles(np.maximum(rho, 0.0), order)
+        return list(zip(profiles, np.eye(order + 1).tolist(), strict=True))
+
     @property
     def shares_parts(self) -> bool:
         """Whether :meth:`stein_parts` may be used."""

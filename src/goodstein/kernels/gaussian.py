@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,11 @@ class Gaussian(RadialKernel):
         np.exp(k, out=k)
         out *= k
         return out
+
+    def functions(self, rho: Array, order: int = 2) -> list[tuple[Any, Sequence[float]]]:
+        rate = -0.5 / self.length**2
+        k = np.multiply(rho, rate, out=np.empty(rho.shape, np.float32), casting="same_kind")
+        return [(np.exp(k, out=k), [rate**j for j in range(order + 1)])]
 
     def stein_parts(self, parts: Parts, out: Single) -> None:
         rate = float(np.float32(-0.5 * parts.unit / self.length**2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,21 @@ class _Power(RadialKernel):
         inner *= u
         return inner
 
+    def functions(self, rho: Array, order: int = 2) -> list[tuple[Any, Sequence[float]]]:
+        """φ·u^j, of which the j-th derivative is a multiple."""
+        exponent, scale = self.power
+        base = np.multiply(rho, 1.0 / scale)
+        base += 1.0
+        single: Any = base.astype(np.float32)
+        function = _raised(single, exponent)
+        found: list[tuple[Any, Sequence[float]]] = []
+        factor = 1.0
+        for j in range(order + 1):
+            found.append((function, [factor if i == j else 0.0 for i in range(order + 1)]))
+            function = function / single
+            factor *= (exponent - j) / scale
+        return found
+
     @property
     def shares_parts(self) -> bool:
         return self.power[0] in SHARED
@@ -95,7 +111,7 @@ class _Power(RadialKernel):
 def _raised(base: Array, exponent: float) -> Array:
     """base**exponent; a square root where that is what is meant, being ten times faster."""
     if exponent == -0.5:
-        return 1.0 / np.sqrt(base)
+        return np.asarray(1.0 / np.sqrt(base))
     if exponent == -1.0:
         return 1.0 / base
     result: Array = np.exp(exponent * np.log(base))

@@ -183,7 +183,8 @@ class Wrapping(Operator):
         return self if self.operator is None else self._with(operator=self.operator.seeded(seed))
 
     def fitted(self, data: Any, domain: Domain) -> Self:
-        return self._with(operator=self.inner(domain).fitted(data, domain))
+        inner = self.inner(domain).fitted(data, domain)
+        return self if inner is self.operator else self._with(operator=inner)
 
     def null_model(self, model: Any, data: Any) -> Any:
         return model if self.operator is None else self.operator.null_model(model, data)

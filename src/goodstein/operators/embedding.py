@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
+from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
-from goodstein.stein.features import joined_arrays
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -80,6 +80,7 @@ class MeanEmbedding(Operator):
     landmarks: int = 100
     logratio: bool = False
     seed: int = field(default=0, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     conditions_suffice = True  # no annotation: not a field
 
@@ -91,17 +92,20 @@ class MeanEmbedding(Operator):
         return replace(self, seed=seed)
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
-        return self._at(model, None, domain, data)
+        _require_sampler(model)
+        n = len(data)
+        # Many samples of the model are compared with the same draws.
+        drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
+        return EmbeddingFeatures(self._points(domain, data), drawn)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         """Draws of the first model, weighted by the ratio of both densities, where these are known."""
-        if not (model.has_logpdf and nearby.has_logpdf):
+        if nearby is model or not (model.has_logpdf and nearby.has_logpdf):
             return self.features(nearby, domain, data)
-        return self._at(model, nearby, domain, data)
+        return EmbeddingFeatures(self._points(domain, data), self._drawn(model, domain, len(data), nearby))
 
-    def _at(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
-        _require_sampler(model)
-        n = len(data)
+    def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
+        """Draws for n observations, and landmarks; with weights for a model close by."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -115,7 +119,7 @@ class MeanEmbedding(Operator):
             drawn = drawn[self.landmarks :]
             ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
             weights = (ratio / ratio.mean()).reshape(n, self.draws)
-        return EmbeddingFeatures(self._points(domain, data), others, points[: self.landmarks], weights)
+        return Drawn(others, points[: self.landmarks], weights)
 
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -150,6 +154,11 @@ class MeanEmbedding(Operator):
     def default_kernel(self) -> Kernel:
         return Gaussian()
 
+    @property
+    def given(self) -> MeanEmbedding:
+        """Without the draws, which a result has no use for."""
+        return replace(self)
+
     def __repr__(self) -> str:
         logratio = ", logratio=True" if self.logratio else ""
         return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks}{logratio})"
@@ -171,48 +180,86 @@ def _require_sampler(model: Any) -> None:
 
 
 @dataclass(frozen=True)
-class EmbeddingFeatures(Located):
-    """Observations, (n, k), draws for each, (n, m, k), landmarks, (L, k), and weights of draws, (n, m)."""
+class Drawn(Located):
+    """Draws for each of n observations, (n, m, k), landmarks Z, (L, k), and weights of the draws, (n, m)."""
 
-    observations: Array
     others: Array
     landmarks: Array
     weights: Array | None = None
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
 
-    def joined(self, others: Sequence[Self]) -> Self:
+    def joined(self, others: Sequence[Drawn]) -> Drawn:
         """These and the others, one after another, seen at the landmarks of these."""
         parts = [self, *others]
         weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
-        return replace(
-            joined_arrays(self, others, ("observations", "others")), weights=np.concatenate(weights)
-        )
+        return Drawn(np.concatenate([p.others for p in parts]), self.landmarks, np.concatenate(weights))
 
     @cached_property
     def frame(self) -> Frame:
         """Units in which the landmarks spread alike in every coordinate."""
         return spread_frame(self.landmarks)
 
+    def seen_by(self, kernel: Kernel) -> Seen:
+        """What a fitted kernel makes of them."""
+        seen: Seen = self._kept(lambda: Seen(self, kernel), 0, kernel)
+        return seen
+
+
+class Seen:
+    """k(Z, Z)^(−½) of a fitted kernel, and the means of k(y_ib, Z) over b times that, (n, r)."""
+
+    def __init__(self, drawn: Drawn, kernel: Kernel) -> None:
+        self.pairwise = Pairwise(kernel, drawn.landmarks)
+        self.marks = self.pairwise.placed(drawn.landmarks)
+        values, vectors = np.linalg.eigh(self.pairwise(self.marks, self.marks))
+        kept = values > SMALLEST * values[-1]
+        self.root = vectors[:, kept] / np.sqrt(values[kept])
+        self.largest = float(values[-1])
+        n, m, k = drawn.others.shape
+        self.means = np.empty((n, self.root.shape[1]))
+        for rows in cut(0, n, max(1, CHUNK // m)):
+            each = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
+            if drawn.weights is not None:
+                each *= drawn.weights[rows, :, None]
+            self.means[rows] = each.mean(axis=1) @ self.root
+
+    def at(self, points: Array) -> Array:
+        """k(x, Z)."""
+        return self.pairwise(self.pairwise.placed(points), self.marks)
+
+
+@dataclass(frozen=True)
+class EmbeddingFeatures(Located):
+    """Observations, (n, k), and what they are compared with."""
+
+    observations: Array
+    drawn: Drawn
+
+    @property
+    def points(self) -> Array:
+        """The landmarks, to which kernels are fitted."""
+        return self.drawn.points
+
+    @property
+    def shared(self) -> Located:
+        return self.drawn
+
+    def joined(self, others: Sequence[EmbeddingFeatures]) -> EmbeddingFeatures:
+        """These and the others, one after another, seen at the landmarks of these."""
+        observations = np.concatenate([part.observations for part in (self, *others)])
+        return EmbeddingFeatures(observations, self.drawn.joined([other.drawn for other in others]))
+
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
-        pairwise = Pairwise(kernel, self.landmarks)
-        marks = pairwise.placed(self.landmarks)
-        values, vectors = np.linalg.eigh(pairwise(marks, marks))
-        kept = values > SMALLEST * values[-1]
-        root = vectors[:, kept] / np.sqrt(values[kept])
-        tau = pairwise(pairwise.placed(self.observations), marks) @ root
-        n, m = self.others.shape[:2]
-        for rows in cut(0, n, max(1, CHUNK // m)):
-            placed = pairwise.placed(self.others[rows].reshape(-1, self.others.shape[2]))
-            each = pairwise(placed, marks).reshape(-1, m, len(self.landmarks))
-            if self.weights is not None:
-                each *= self.weights[rows, :, None]
-            tau[rows] -= each.mean(axis=1) @ root
-        if not np.abs(tau).max() > RESOLVED * np.sqrt(values[-1]):
+        seen = self.drawn.seen_by(kernel)
+        tau = seen.at(self.observations) @ seen.root
+        tau -= seen.means
+        if not np.abs(tau).max() > RESOLVED * np.sqrt(seen.largest):
             raise InputError(
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
                 "is left are rounding errors. Take a smaller bandwidth, or another kernel."

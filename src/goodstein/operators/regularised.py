@@ -18,12 +18,14 @@ from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
 from goodstein.kernels.frames import Frame, Located
+from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.stein.features import Features, SteinFeatures, joined_features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
-from goodstein.types import Array
+from goodstein.stein.totals import loose_block
+from goodstein.types import Array, Single
 from goodstein.validation import check_count, check_positive
 
 DRAWS = 500
@@ -34,6 +36,10 @@ MOST_WHOLE = 2000
 """Rows up to which the covariance may be that of all data, which needs an n × n matrix."""
 SAFE = 0.03
 """A strength at which level was found at every size of the reference; see :meth:`Regularised.least`."""
+ROUNDING = 1e-9
+"""Entries of a Stein matrix that differ by less than this share of the largest are the same."""
+SINGLE = 3e-3
+"""Strengths from which on a statistic may do with single precision."""
 SMALLEST = 1e-6
 """Strengths below this would be lost in rounding errors."""
 
@@ -65,7 +71,7 @@ class Regularised(Wrapping):
     draws
         Reference points that are drawn from the model, which cost no data. None: twice as many as there are
         observations, 500 at most, if the data are points and the model has a sampler, which may be an
-        approximate one; otherwise, and with 0, a split.
+        approximate one; otherwise, and with 0, a split. The kernel is fitted to such draws, not to the data.
     seed
         Seed of split or draws; tests take it from their ``rng``.
 
@@ -100,6 +106,7 @@ class Regularised(Wrapping):
     fraction: float | None = 0.2
     draws: int | None = None
     seed: int = field(default=0, repr=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         set_inner(self, "the operator to regularise, such as Langevin()", never=Regularised)
@@ -121,6 +128,11 @@ class Regularised(Wrapping):
                     "from the model, not both. Leave out one of the two."
                 )
 
+    @property
+    def given(self) -> Regularised:
+        """Without the draws, which a result has no use for."""
+        return replace(self, operator=None if self.operator is None else self.operator.given)
+
     def __repr__(self) -> str:
         parts = [] if self.operator is None else [repr(self.operator)]
         parts.append(f"strength={float(self.strength):.6g}")
@@ -135,25 +147,30 @@ class Regularised(Wrapping):
         inner = None if self.operator is None else self.operator.seeded(seed + 1)
         return replace(self, seed=seed, operator=inner)
 
-    def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures:
+    def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures | DrawnFeatures:
         """Those of the operator inside, at the data and at the reference points."""
         return self.features_near(model, model, domain, data)
 
-    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> RegularisedFeatures:
+    def features_near(
+        self, model: Any, nearby: Any, domain: Domain, data: Any
+    ) -> RegularisedFeatures | DrawnFeatures:
         """Reference points are drawn from the first model, whichever of both is tested."""
         n, inner = len(data), self.inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
             try:
-                points = draw(model, domain, m, np.random.default_rng([self.seed, 2]))
-                joint = inner.features_near(model, nearby, domain, np.vstack([data, points]))
+                seed = [self.seed, 2]
+                reference = self._kept(
+                    lambda: Reference(draw(model, domain, m, np.random.default_rng(seed))), m, model, domain
+                )
+                joint = inner.features_near(model, nearby, domain, np.vstack([data, reference.draws]))
             except (InputError, ScoreError, SamplingError) as error:
                 inner.features(model, domain, data)  # an error here is about the user's own rows
                 raise type(error)(
                     f"Regularised: {m} reference points could not be drawn from {model.name} and used. With "
                     f"draws=0 a part of the data takes their place. ({error})"
                 ) from None
-            return RegularisedFeatures(joint, np.arange(n, n + m), np.arange(n), n, float(self.strength))
+            return DrawnFeatures(joint, n, float(self.strength), reference)
         reference, rest = np.arange(n), np.arange(n)
         if self.fraction is not None:
             order = np.random.default_rng([self.seed, 3]).permutation(n)
@@ -256,17 +273,114 @@ class RegularisedFeatures(Located):
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the tested rows."""
         inner = self.inner.form(kernel)
-        trace = float(finite_diagonal(inner, self.n_data)[self.reference].mean())
-        if not trace > 0:
-            raise InputError(
-                f"The operator inside Regularised is zero at all {len(self.reference)} reference points, so "
-                "nothing can be learnt from them. Check the auxiliary function and the data."
-            )
-        ridge = self.strength * trace
+        ridge = _ridge(finite_diagonal(inner, self.n_data)[self.reference], self.strength)
         if len(self.rest) == len(self.reference) and (self.rest == self.reference).all():
             return _whole(inner, ridge)
-        projected = _projected(inner, self.reference, self.rest, ridge)
-        return RegularisedForm(inner.take(self.rest), projected, ridge)
+        joint, m = inner.take(np.concatenate([self.reference, self.rest])), len(self.reference)
+        factor = Factor(inner.take(self.reference), ridge)
+        projection = Projection(joint, slice(0, m), slice(m, joint.n), factor)
+        return RegularisedForm(inner.take(self.rest), projection.values, ridge)
+
+
+@dataclass(frozen=True)
+class DrawnFeatures(Located):
+    """Features of the operator inside at n observations, and behind them at draws of the model."""
+
+    inner: Features
+    n: int
+    strength: float
+    reference: Reference
+
+    @property
+    def points(self) -> Any:
+        """Those of the draws: kernel and covariance are then the same whatever the data."""
+        return self.shared.points
+
+    @cached_property
+    def shared(self) -> Located:
+        return self.reference.seen(self.inner, self.n)
+
+    def joined(self, others: Sequence[DrawnFeatures]) -> RegularisedFeatures | None:
+        """The observations of these and of the others; the reference points stay those of the first."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None:
+            return None
+        drawn = len(self.reference.draws)
+        starts = np.cumsum([0, *(part.n + len(part.reference.draws) for part in (self, *others))])
+        rest = [start + np.arange(part.n) for part, start in zip((self, *others), starts[:-1], strict=True)]
+        reference = np.arange(self.n, self.n + drawn)
+        return RegularisedFeatures(inner, reference, np.concatenate(rest), self.n, self.strength)
+
+    def form(self, kernel: Any) -> BlockForm:
+        """The regularised Stein matrix of the observations."""
+        inner, n = self.inner.form(kernel), self.n
+        diagonal = finite_diagonal(inner, n)[n:]
+        factor, ridge = self.reference.factor(inner, n, diagonal, self.strength, kernel)
+        projection = Projection(inner, slice(n, inner.n), slice(0, n), factor)
+        return DrawnForm(inner.take(np.arange(n)), projection, ridge, self.strength)
+
+
+@dataclass(frozen=True, eq=False)
+class _Points(Located):
+    """Points alone."""
+
+    points: Any
+
+
+class Reference:
+    """Draws of the model at which the covariance is taken, with what was made of them for other data.
+
+    That is used again if the features at the draws are the same, as they are for operators that look at each
+    point by itself; if they are not it is made anew.
+    """
+
+    def __init__(self, draws: Array) -> None:
+        self.draws = draws
+        self._features: SteinFeatures | None = None
+        self._factored: tuple[Any, Array, Factor, float] | None = None
+
+    def seen(self, inner: Any, n: int) -> Located:
+        """What kernels are fitted to, of features at n observations and the draws."""
+        if not isinstance(inner, SteinFeatures):
+            shared = inner.shared if isinstance(inner, Located) else None
+            return shared if shared is not None else _Points(inner.points[n:])
+        own, before = inner.take(np.arange(n, len(inner))), self._features
+        if before is not None and own.equals(before):
+            return before
+        self._features = own
+        return own
+
+    def factor(
+        self, inner: BlockForm, n: int, diagonal: Array, strength: float, kernel: Any
+    ) -> tuple[Factor, float]:
+        """L with L Lᵀ = mλI + h(Z, Z), and λ."""
+        probe = np.concatenate([diagonal, inner.block(slice(n, n + 1), slice(n, inner.n))[0]])
+        before = self._factored
+        same = before is not None and before[0] is kernel and _close(before[1], probe)
+        if before is None or not same:
+            ridge = _ridge(diagonal, strength)
+            factor = Factor(inner.take(np.arange(n, inner.n)), ridge)
+            self._factored = before = kernel, probe, factor, ridge
+        return before[2], before[3]
+
+    def __reduce__(self) -> tuple[type[Reference], tuple[Array]]:
+        return Reference, (self.draws,)
+
+
+def _close(one: Array, other: Array) -> bool:
+    """Whether numbers differ by rounding only: products are taken about a centre that moves with the data."""
+    return bool(np.abs(one - other).max() <= ROUNDING * np.abs(one).max())
+
+
+def _ridge(diagonal: Array, strength: float) -> float:
+    """λ, from h(z, z)."""
+    trace = float(diagonal.mean())
+    if not trace > 0:
+        raise InputError(
+            f"The operator inside Regularised is zero at all {len(diagonal)} reference points, so "
+            "nothing can be learnt from them. Check the auxiliary function and the data."
+        )
+    return strength * trace
 
 
 def _whole(inner: BlockForm, ridge: float) -> DenseForm:
@@ -283,20 +397,53 @@ def _whole(inner: BlockForm, ridge: float) -> DenseForm:
     return DenseForm(0.5 * n * (inverse + inverse.T))
 
 
-def _projected(inner: BlockForm, reference: Any, rest: Any, ridge: float) -> Array:
-    """W = h(·, Z) L⁻ᵀ at the tested observations, (n, m), with L Lᵀ = mλI + h(Z, Z)."""
-    from scipy.linalg import solve_triangular
+class Factor:
+    """L, lower triangular, with L Lᵀ = mλI + h(Z, Z)."""
 
-    joint, m, n = inner.take(np.concatenate([reference, rest])), len(reference), len(rest)
-    with one_blas_thread():
-        shifted = inner.take(reference).matrix()
-        shifted.flat[:: m + 1] += m * ridge
-        factor = np.linalg.cholesky(shifted)
-        w = np.empty((n, m))
-        for cols in cut(m, m + n, 256):
-            block = joint.block(slice(0, m), cols)
-            w[cols.start - m : cols.stop - m] = solve_triangular(factor, block, lower=True).T
-    return w
+    def __init__(self, reference: BlockForm, ridge: float) -> None:
+        m = reference.n
+        with one_blas_thread():
+            shifted = reference.matrix()
+            shifted.flat[:: m + 1] += m * ridge
+            self.lower = np.linalg.cholesky(shifted)
+
+    @cached_property
+    def inverse(self) -> Single:
+        """L⁻¹ in single precision, a product with which is faster than solving."""
+        from scipy.linalg import solve_triangular
+
+        eye = np.eye(len(self.lower))
+        return np.asarray(solve_triangular(self.lower, eye, lower=True, check_finite=False), np.float32)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """W = h(·, Z) L⁻ᵀ at the tested observations, (n, m), from the form of all and where they are in it."""
+
+    form: BlockForm
+    reference: slice
+    rest: slice
+    factor: Factor
+
+    @cached_property
+    def values(self) -> Array:
+        """W."""
+        from scipy.linalg import solve_triangular
+
+        start, stop = self.rest.start, self.rest.stop
+        w = np.empty((stop - start, len(self.factor.lower)))
+        with one_blas_thread():
+            for cols in cut(start, stop, 256):
+                block = self.form.block(self.reference, cols)
+                solved = solve_triangular(self.factor.lower, block, lower=True, check_finite=False)
+                w[cols.start - start : cols.stop - start] = solved.T
+        return w
+
+    @property
+    def single(self) -> Array:
+        """W in single precision, for sums in which its errors average out."""
+        block = loose_block(self.form, self.reference, self.rest).astype(np.float32)
+        return np.asarray((self.factor.inverse @ block).T, np.float64)
 
 
 class RegularisedForm(BlockForm):
@@ -320,7 +467,35 @@ class RegularisedForm(BlockForm):
         out *= 1.0 / self._ridge
         return out
 
+    @property
+    def vanishes(self) -> bool:
+        return self._inner.vanishes
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        return self._reduced(self._projected)
+
+    def _reduced(self, w: Array) -> tuple[BlockForm | None, float, float]:
+        inner, factor, rest = self._inner.reduced()
+        total = w.sum(axis=0)
+        rest -= float(total @ total) - float(np.vdot(w, w))
+        return inner, factor / self._ridge, rest / self._ridge
+
     def diagonal(self) -> Array:
         w = self._projected
         left = self._inner.diagonal() - np.einsum("ij,ij->i", w, w)
         return np.asarray(np.maximum(left, 0.0) / self._ridge)  # below zero by rounding only
+
+
+class DrawnForm(RegularisedForm):
+    """The same, with W made when a block is asked for: a statistic alone needs less of it."""
+
+    def __init__(self, inner: BlockForm, projection: Projection, ridge: float, strength: float) -> None:
+        self._inner, self._projection, self._ridge, self._strength = inner, projection, ridge, strength
+
+    @cached_property
+    def _projected(self) -> Array:  # type: ignore[override]
+        return self._projection.values
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        # 1/λ multiplies rounding errors.
+        return self._reduced(self._projection.single if self._strength >= SINGLE else self._projected)

@@ -2,32 +2,112 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from goodstein.errors import InputError
+import numpy as np
+
+from goodstein.data.points import Points, draw
+from goodstein.domains import Lattice
+from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.base import Null, as_null
 from goodstein.nulls.fitted import FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo
 from goodstein.nulls.wild import WildBootstrap
-from goodstein.problems.problem import Problem
+from goodstein.problems.problem import Collection, Problem
+
+AUTO = "auto"
+"""What a user writes who leaves the choice to the library."""
+
+BUDGET = 5000.0
+"""Milliseconds of one core for a simulated null distribution, about two seconds on a machine with four."""
+
+SAMPLES = (999, 499)
+"""Numbers of simulated samples, of which the first is taken that can be had for that."""
+
+EXACT_STATES = 1 << 16
+"""States of a lattice beyond which the families' own draws are ends of long Markov chains."""
 
 
-def choose_null(null: Any, problem: Problem, n_resamples: int = 999) -> Null:
+class Choice(NamedTuple):
+    """A null method, and why it was chosen; nothing where the user named it."""
+
+    null: Null
+    reason: str = ""
+
+
+def choose_null(
+    null: Any, problem: Problem, n_resamples: int = 999, *, automatic: bool = False, members: int = 1
+) -> Choice:
     """The user's null method, or the library's.
 
     By these rules, of which the first that applies decides: what the user names is taken as it is; one
     observation alone has to be simulated; a model that knows that it was fitted to these very data, and how,
-    gets the wild bootstrap that takes account of it; otherwise the wild bootstrap.
+    gets the wild bootstrap that takes account of it; with ``"auto"``, or nothing and `automatic`, a model
+    that can be drawn from is simulated if that is affordable (:func:`obstacle`); otherwise the wild
+    bootstrap.
     """
     replicated = problem.data.replicated
-    if null is None:
+    named = isinstance(null, str) and null == AUTO
+    if null is None or named:
         if not replicated:
-            return MonteCarlo(199)
-        return FittedWildBootstrap.where_known(problem, n_resamples) or WildBootstrap(n_resamples)
+            return Choice(MonteCarlo(199))
+        if corrected := FittedWildBootstrap.where_known(problem, n_resamples):
+            return Choice(corrected, "corrected for parameters that were fitted to these very data")
+        if not (named or automatic):
+            return Choice(WildBootstrap(n_resamples))
+        reason = obstacle(problem)
+        cost = cost_of_a_sample(problem, members)
+        count = next((count for count in SAMPLES if count * cost <= BUDGET), None)
+        if reason is None and count is not None:
+            reason = f"simulated, because the model can be drawn from and {count} samples are affordable"
+            return Choice(MonteCarlo(count), reason)
+        reason = reason or f"{SAMPLES[-1]} samples of {len(problem.data)} observations would take too long"
+        return Choice(WildBootstrap(n_resamples), f"wild bootstrap: {reason}")
     chosen = as_null(null)
     if not replicated and not chosen.simulates:
         raise InputError(
             f"One graph is one observation, so its null distribution has to be simulated: `null` must be "
             f"MonteCarlo() or ParametricBootstrap(fit), got {null!r}."
         )
-    return chosen
+    return Choice(chosen)
+
+
+def told_of(choice: Choice) -> dict[str, str]:
+    """What a result tells of the choice, where the library made it."""
+    return {"null distribution": choice.reason} if choice.reason else {}
+
+
+def independent(choice: Choice, asked: Problem | Collection, n_resamples: int = 999) -> Choice:
+    """The choice, or the wild bootstrap where the library chose to simulate rows that are not independent."""
+    if choice.reason and choice.null.simulates and asked.dependence.found:
+        return Choice(WildBootstrap(n_resamples), "wild bootstrap: the rows depend on each other")
+    return choice
+
+
+def obstacle(problem: Problem) -> str | None:
+    """Why the model is not simulated; None where it can be drawn from, independently and fast."""
+    model, domain = problem.model, problem.domain
+    if not isinstance(problem.data, Points):
+        return "simulated data of this kind are approximate, or slow"
+    if not model.has_sample:
+        return f"{model.name} has no sampler"
+    if model.latent or model.estimated:
+        return f"the score of {model.name} is an estimate"
+    if len(problem.data.sequences) > 1:
+        return "the data are Markov chains"
+    if isinstance(domain, Lattice) and domain.size > EXACT_STATES:
+        return f"{model.name} has too many states to be drawn from without a Markov chain"
+    try:
+        draw(model, domain, 2, np.random.default_rng(0))
+    except (InputError, SamplingError):
+        return f"the sampler of {model.name} finds nothing on {domain!r}"
+    return None
+
+
+def cost_of_a_sample(problem: Problem, members: int) -> float:
+    """About how many milliseconds the statistics of one sample take on an ordinary core.
+
+    It must not be measured: the same seed gives the same p-value on every machine.
+    """
+    n, d = len(problem.data), 1 if problem.domain is None else problem.domain.dim
+    return members * (0.3 + 6.5e-6 * n**2 * (1.0 + d / 20.0))

@@ -14,7 +14,7 @@ from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import given, heard, warn
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
-from goodstein.pipeline.choice import choose_null
+from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds
 from goodstein.problems.problem import Problem
 from goodstein.results.result import VERY_SMALL, Member, TestResult
@@ -40,11 +40,16 @@ def run_test(
 ) -> TestResult:
     """Audit the problem, calibrate its statistic, and say what was found."""
     check_workers(workers)
-    chosen = choose_null(null, problem)
+    choice = choose_null(null, problem)
+    chosen = choice.null
     report = quick_audit(problem, np.random.default_rng(seeds[0]), simulated=chosen.simulates)
     if audit:
         # Before the score is evaluated, which need not be possible where a test is refused.
         require_valid([report])
+    choice = independent(choice, problem)
+    if choice.null is not chosen:
+        chosen = choice.null
+        report = quick_audit(problem, np.random.default_rng(seeds[0]))
     checks, early = recorded(lambda: observed_checks(problem, chosen))
     report = report.extended(checks)
     if audit:
@@ -65,7 +70,7 @@ def run_test(
         kernel=problem.fitted_kernel.given,
         v_statistic=problem.v_statistic(calibration.statistic),
         title=title or operator.title,
-        details={**(details or {}), **operator.details(problem.form.n)},
+        details={**(details or {}), **operator.details(problem.form.n), **told_of(choice)},
         statistic_name=operator.statistic_name,
         asked=[problem],
         smallest=chosen.smallest_pvalue(problem, problem.form.n),

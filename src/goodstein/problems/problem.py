@@ -16,11 +16,12 @@ from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
+from goodstein.kernels.frames import Located
 from goodstein.operators.base import Operator
 from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features
-from goodstein.stein.forms import BlockForm, finite_diagonal
-from goodstein.stein.shared import joint_statistics
+from goodstein.stein.forms import BlockForm
+from goodstein.stein.totals import statistics
 from goodstein.types import Array
 
 
@@ -71,7 +72,7 @@ class Problem:
         form = self.features.form(self.fitted_kernel)
         if self.operator.diagonal_counts:
             return form
-        if not finite_diagonal(form).any():
+        if form.vanishes:
             raise InputError(
                 f"{self.fitted_operator!r} is zero at all {form.n} observations, so the test sees nothing. "
                 "Check the auxiliary function, and that the data do not all lie on the boundary."
@@ -100,10 +101,12 @@ class Problem:
         """The same question of other data."""
         return replace(self, data=data)
 
-    def with_kernel(self, kernel: Kernel) -> Problem:
+    def with_kernel(self, kernel: Kernel, *, fitted: bool = False) -> Problem:
         """The same question with another kernel; the features, which may hold many draws, are kept."""
         moved = replace(self, kernel=kernel)
         moved.__dict__.update(fitted_operator=self.fitted_operator, features=self.features)
+        if fitted:
+            moved.__dict__["fitted_kernel"] = kernel
         return moved
 
     def with_model(self, model: Any) -> Problem:
@@ -125,6 +128,7 @@ class Collection:
 
     groups: tuple[tuple[Problem, tuple[Kernel, ...]], ...]
     fallback: tuple[Kernel, ...] | None = None
+    kept: dict[int, tuple[Any, list[Kernel]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, problem: Problem) -> Collection:
@@ -149,13 +153,22 @@ class Collection:
         members: list[Problem] = []
         for problem, kernels in self.groups:
             fitted = self._fitted(problem, kernels, len(members))
-            members += [problem.with_kernel(kernel) for kernel in fitted]
+            members += [problem.with_kernel(kernel, fitted=True) for kernel in fitted]
         return members
 
     def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
-        """Kernels with bandwidths and metrics fixed."""
+        """Kernels with bandwidths and metrics fixed; where the data have no part in it, once for all."""
+        shared = problem.features.shared if isinstance(problem.features, Located) else None
+        if shared is None:
+            return self._fit(problem.features, kernels, place)
+        before = self.kept.get(place)
+        if before is None or before[0] is not shared:
+            self.kept[place] = before = shared, self._fit(problem.features, kernels, place)
+        return before[1]
+
+    def _fit(self, features: Features, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
         try:
-            return [kernel.fitted_to(problem.features) for kernel in kernels]
+            return [kernel.fitted_to(features) for kernel in kernels]
         except BandwidthError:
             if self.fallback is None:
                 raise
@@ -178,7 +191,7 @@ class Collection:
         alike = len({form.n for form in forms}) == 1
         if not alike or any(problem.operator.diagonal_counts for problem in self.problems):
             return np.array([problem.statistic(workers) for problem in self.problems])
-        return joint_statistics(forms, None, workers=workers)[0]
+        return statistics(forms, workers)
 
     def with_data(self, data: Data) -> Collection:
         """The same questions of other data, such as simulated ones.
@@ -187,11 +200,13 @@ class Collection:
         takes the bandwidths of these data.
         """
         fallback = self.fallback or tuple(problem.fitted_kernel for problem in self.problems)
-        return Collection(tuple((p.with_data(data), kernels) for p, kernels in self.groups), fallback)
+        groups = tuple((p.with_data(data), kernels) for p, kernels in self.groups)
+        return Collection(groups, fallback, self.kept)
 
     def with_model(self, model: Any) -> Collection:
         """The same questions of another model."""
-        return replace(self, groups=tuple((p.with_model(model), kernels) for p, kernels in self.groups))
+        groups = tuple((p.with_model(model), kernels) for p, kernels in self.groups)
+        return Collection(groups, self.fallback)
 
     def simulate(self, rng: np.random.Generator) -> Data:
         """Draw from the model as many observations as there are, of the same kind.

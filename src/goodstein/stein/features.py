@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
@@ -13,8 +13,9 @@ import numpy.typing as npt
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
 from goodstein.kernels.frames import Frame, Located, score_frame
-from goodstein.stein.forms import BlockForm
-from goodstein.stein.tiles import Prepared
+from goodstein.numerics.distances import Placed
+from goodstein.stein.forms import BlockForm, Distances, Term
+from goodstein.stein.tiles import Centred, Prepared
 from goodstein.types import Array
 
 
@@ -121,6 +122,11 @@ class SteinFeatures(Located):
         """The Stein matrix under a fitted kernel, block by block."""
         return SteinForm(*self.seen_by(kernel))
 
+    @cached_property
+    def centred(self) -> Centred:
+        """About a centre in their midst, in which matrix products are most precise."""
+        return Centred.of(self)
+
     def seen_by(self, kernel: Kernel) -> tuple[SteinFeatures, Kernel]:
         """The features in a fitted kernel's own coordinates, and the kernel there."""
         if isinstance(kernel, Whitened):
@@ -166,6 +172,13 @@ class SteinFeatures(Located):
         difference = self.points - location
         phi, slope = kernel.profiles(np.einsum("ij,ij->i", difference, difference), order=1)
         return np.asarray(self.value * phi[:, None] + self.along(difference) * (2.0 * slope)[:, None])
+
+    def equals(self, other: SteinFeatures) -> bool:
+        """Whether all numbers are the same."""
+        if (self.weight is None) is not (other.weight is None):
+            return False
+        pairs = [(self.points, other.points), (self.value, other.value), (self.weight, other.weight)]
+        return all(one is None or np.array_equal(one, two) for one, two in pairs)  # type: ignore[arg-type]
 
     def take(self, index: npt.NDArray[np.intp]) -> Self:
         """The features of some observations, in the given order."""
@@ -226,7 +239,7 @@ class SteinForm(BlockForm):
     @cached_property
     def prepared(self) -> Prepared:
         """Made when the first block is asked for: a form that is only permuted never needs it."""
-        return Prepared(self.features, self.kernel)
+        return Prepared(self.features.centred, self.kernel)
 
     @property
     def n(self) -> int:
@@ -240,6 +253,25 @@ class SteinForm(BlockForm):
 
     def block(self, rows: slice, cols: slice) -> Array:
         return self.prepared.block(rows, cols)
+
+    @property
+    def thin_points(self) -> Placed | None:
+        return self.prepared.features.placed if self.prepared.close else None
+
+    def terms(self, distances: Distances) -> Iterator[Term]:
+        factors = self.prepared.features.factors
+        curvature = distances.kept(factors, lambda: factors.curvature(distances.rows, distances.cols))
+        for function, (p, q, r) in distances.functions(self.prepared.kernel):
+            if curvature is not None and r != 0.0:
+                yield Term(function, curvature, None, r)
+                r = 0.0
+            # A lone part is the same for all kernels that take multiples of it.
+            alone = [w for w in (p, q, r) if w != 0.0]
+            if alone:
+                unit = alone[0] if len(alone) == 1 else 1.0
+                columns, right = factors.right(p / unit, q / unit, r / unit, 0.0)
+                left = factors.narrow if r == 0.0 else factors.left
+                yield Term(function, left[:, columns], right, unit)
 
     def diagonal(self) -> Array:
         phi, slope = (float(profile[0]) for profile in self.kernel.profiles(np.zeros(1), order=1))
@@ -287,6 +319,10 @@ class AnchoredForm(BlockForm):
         out = self._inner.block(rows, cols)
         out += np.column_stack([v[rows], c[rows]]) @ np.stack([c[cols], v[cols]])
         return out
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        v, c = self._parts
+        return self._inner, 1.0, 2.0 * float(v.sum() * c.sum() - v @ c)
 
     def diagonal(self) -> Array:
         v, c = self._parts

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from goodstein.engine.triangle import upper_tiles
 from goodstein.errors import ScoreError, describe_rows
+from goodstein.kernels.base import Kernel
+from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
 STEP = 256
 """Rows and columns of the blocks of which a whole matrix is made."""
+
+
+class Term(NamedTuple):
+    """A multiple of f ∘ (L Rᵀ): f a function of the distances of a tile, L and R, (n, c), of all points.
+
+    Without R, L is the tile of a matrix itself.
+    """
+
+    function: Array
+    left: Array
+    right: Array | None
+    multiple: float = 1.0
 
 
 class BlockForm(ABC):
@@ -57,6 +72,58 @@ class BlockForm(ABC):
     def mean(self) -> float:
         """The mean over all entries, diagonal included."""
         return float(self.matrix().mean())
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether it is zero; raises where its diagonal is not finite."""
+        return not finite_diagonal(self).any()
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        """A form whose sum over i ≠ j, times a factor and with a number added, is that of this one."""
+        return self, 1.0, 0.0
+
+    @property
+    def thin_points(self) -> Placed | None:
+        """The points whose distances :meth:`terms` are made of; None where there are no such terms."""
+        return None
+
+    def terms(self, distances: Distances) -> Iterable[Term]:
+        """Functions of the distances with thin factors; see :mod:`goodstein.stein.totals`."""
+        raise NotImplementedError
+
+
+class Distances:
+    """Squared distances of one tile, and functions of them, which forms share and must not change.
+
+    On a tile of the diagonal the functions vanish where a point meets itself.
+    """
+
+    def __init__(self, rho: Array, rows: slice, cols: slice) -> None:
+        self.rho, self.rows, self.cols = rho, rows, cols
+        self._functions: dict[Any, list[tuple[Array, Sequence[float]]]] = {}
+        self._kept: dict[int, Any] = {}
+
+    def functions(self, kernel: Kernel, order: int = 2) -> list[tuple[Array, Sequence[float]]]:
+        """The functions of a kernel in double precision, each with the multiples that φ, φ′, … take of it."""
+        # A kernel of a user's own need not be comparable.
+        key = (kernel if kernel.shares_parts else id(kernel), order)
+        if key not in self._functions:
+            self._functions[key] = [
+                (self._off_diagonal(np.asarray(function, np.float64)), multiples)
+                for function, multiples in kernel.functions(self.rho, order)
+            ]
+        return self._functions[key]
+
+    def kept(self, owner: object, make: Callable[[], Any]) -> Any:
+        """What else is made of this tile, once for each owner."""
+        if id(owner) not in self._kept:
+            self._kept[id(owner)] = make()
+        return self._kept[id(owner)]
+
+    def _off_diagonal(self, function: Array) -> Array:
+        if self.rows == self.cols:
+            np.fill_diagonal(function, 0.0)
+        return function
 
 
 def finite_diagonal(form: BlockForm, own: int | None = None) -> Array:
@@ -119,6 +186,9 @@ class LowRankForm(BlockForm):
         """‖mean τ‖², in linear time."""
         total = self.tau.mean(axis=0)
         return float(total @ total)
+
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        return None, 0.0, self.statistic * self.n * (self.n - 1)
 
     @cached_property
     def statistic(self) -> float:

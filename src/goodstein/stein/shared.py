@@ -50,7 +50,7 @@ class SharedForm(Bundle):
     @cached_property
     def prepared(self) -> Prepared:
         """Made when the first block is asked for."""
-        return Prepared(self.forms[0].features, self.shortest)
+        return Prepared(self.forms[0].features.centred, self.shortest)
 
     @property
     def possible(self) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 
 from goodstein.engine.workspace import scratch
 from goodstein.kernels.base import Kernel
-from goodstein.numerics.distances import MAX_SPREAD
+from goodstein.numerics.distances import MAX_SPREAD, Placed, placed
 from goodstein.types import Array
 
 if TYPE_CHECKING:
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
 
 Part = Literal["p", "q", "r", "one"]
 PARTS: tuple[Part, ...] = ("p", "q", "r", "one")
-Functionals: TypeAlias = "SteinFeatures | Prepared"
+Functionals: TypeAlias = "SteinFeatures | Centred"
 """Linear functionals (y, a, G) on test functions; see :class:`goodstein.SteinFeatures`."""
 
 
 MAX_COLUMNS = 512
 """Factors of a full matrix weight have m²J columns; beyond this many, tiles are made column by column."""
+
+FEW_COLUMNS = 16
+"""Beyond this many a sum over a tile takes J products of m columns in their place."""
 
 
 class Factors(ABC):
@@ -46,6 +49,15 @@ class Factors(ABC):
     left: Array
     unit = False
     """Whether G is the identity, so that R = −4ρ."""
+
+    @property
+    def narrow(self) -> Array:
+        """The columns of `left` that P and Q need, at least."""
+        return self.left
+
+    def curvature(self, rows: slice, cols: slice) -> Array | None:
+        """R[rows, cols] where that is cheaper than its many columns, otherwise None."""
+        return None
 
     def __init__(self, features: Functionals, norms: Array) -> None:
         self.x, self.a, self.norms = features.points, features.value, norms[:, None]
@@ -72,7 +84,7 @@ class Factors(ABC):
             used = [(w, *self.part(name)) for w, name in zip(key, PARTS, strict=True) if w != 0.0]
             start = min(first for _, first, _ in used)
             stop = max(first + columns.shape[1] for _, first, columns in used)
-            total = np.zeros((len(self.left), stop - start))
+            total = np.zeros((len(self.x), stop - start))
             for weight, first, columns in used:
                 total[:, first - start : first - start + columns.shape[1]] += weight * columns
             self._right[key] = (slice(start, stop), total)
@@ -131,13 +143,36 @@ class MatrixFactors(Factors):
         assert features.weight is not None
         self.g = features.weight
         self.u = np.einsum("nij,ni->nj", self.g, self.x)
-        n = len(self.g)
-        self.flat = self.g.reshape(n, -1)
-        self.xa, self.xu = (
-            np.einsum("ni,nj->nij", self.x, vectors).reshape(n, -1) for vectors in (self.a, self.u)
-        )
-        gx = np.einsum("nij,nl->nilj", self.g, self.x).reshape(n, -1)
-        self.left = np.hstack([self.a, self.u, self.flat, self.xa, self.xu, gx])
+        self.flat = self.g.reshape(len(self.g), -1)
+        self.xa = self._outer(self.x, self.a)
+
+    @staticmethod
+    def _outer(x: Array, vectors: Array) -> Array:
+        return np.asarray((x[:, :, None] * vectors[:, None, :]).reshape(len(x), -1))
+
+    @cached_property
+    def narrow(self) -> Array:
+        return np.hstack([self.a, self.u, self.flat, self.xa])
+
+    @cached_property
+    def left(self) -> Array:  # type: ignore[override]
+        gx = np.einsum("nij,nl->nilj", self.g, self.x).reshape(len(self.x), -1)
+        return np.hstack([self.narrow, self._outer(self.x, self.u), gx])
+
+    def curvature(self, rows: slice, cols: slice) -> Array | None:
+        """R = −4 Σ_j (u_j − G_j·x′)(x·G′_j − u′_j)."""
+        if self.flat.shape[1] * self.x.shape[1] <= FEW_COLUMNS:
+            return None
+        out = np.zeros((rows.stop - rows.start, cols.stop - cols.start))
+        for j in range(self.u.shape[1]):
+            forward = self.g[rows, :, j] @ self.x[cols].T
+            forward -= self.u[rows, j, None]
+            backward = self.x[rows] @ self.g[cols, :, j].T
+            backward -= self.u[cols, j]
+            forward *= backward
+            out += forward
+        out *= 4.0
+        return out
 
     def part(self, name: Part) -> tuple[int, Array]:
         """By (Gᵀr)_j = u_j − Σ_i G_ij x′_i and (G′ᵀr)_j = Σ_l x_l G′_lj − u′_j."""
@@ -146,47 +181,68 @@ class MatrixFactors(Factors):
         if name == "q":
             return 0, 2.0 * np.hstack([self.u, self.a, -self.xa - self.flat, -self.flat])
         xg = np.einsum("ni,nlj->nilj", self.x, self.g).reshape(len(self.x), -1)
-        columns = [self.u, -self.xu, np.zeros_like(self.xa), -self.flat, xg]
+        columns = [self.u, -self._outer(self.x, self.u), np.zeros_like(self.xa), -self.flat, xg]
         return self.a.shape[1], 4.0 * np.hstack(columns)
 
 
-class Prepared:
-    """Features about a centre, with their factors, and the kernel that sees them."""
+class Centred:
+    """Features about a centre, and their factors, which all kernels share."""
 
-    def __init__(self, features: SteinFeatures, kernel: Kernel) -> None:
-        # About the median, not the mean: one outlier must not move the centre away from the rest.
+    def __init__(self, points: Array, value: Array, weight: Array | None) -> None:
+        self.points, self.value, self.weight = points, value, weight
+        self.norms = np.einsum("ij,ij->i", points, points)
+
+    @classmethod
+    def of(cls, features: SteinFeatures) -> Centred:
+        """About the median, not the mean: one outlier must not move the centre away from the rest."""
         middle = len(features.points) // 2
-        self.points = features.points - np.partition(features.points, middle, axis=0)[middle]
-        self.value, self.weight, self.kernel = features.value, features.weight, kernel
-        self.norms = np.einsum("ij,ij->i", self.points, self.points)
-        self.close = bool(self.norms.max() <= MAX_SPREAD * kernel.shortest_length**2)
+        centre = np.partition(features.points, middle, axis=0)[middle]
+        return cls(features.points - centre, features.value, features.weight)
 
     @cached_property
-    def factors(self) -> Factors | None:
-        """Factors of the features, where products are precise enough and not too wide."""
+    def factors(self) -> Factors:
+        """Factors of the features."""
         weight = self.weight
-        if not self.close:
-            return None
         if weight is None or weight.ndim == 1:
             return ScalarFactors(self, self.norms)
-        if weight.ndim == 2:
-            return DiagonalFactors(self, self.norms)
-        m, components = weight.shape[1:]
-        return MatrixFactors(self, self.norms) if m * m * components <= MAX_COLUMNS else None
+        return (DiagonalFactors if weight.ndim == 2 else MatrixFactors)(self, self.norms)
+
+    @cached_property
+    def placed(self) -> Placed:
+        """The points, with the factors of their distances."""
+        return placed(self.points, 0.0)
+
+    def take(self, index: Any) -> Centred:
+        """The same for some observations, around the same centre."""
+        weight = None if self.weight is None else self.weight[index]
+        return Centred(self.points[index], self.value[index], weight)
+
+
+class Prepared:
+    """Features about a centre, and the kernel that sees them."""
+
+    def __init__(self, features: Centred, kernel: Kernel) -> None:
+        self.features, self.kernel = features, kernel
+        self.close = bool(features.norms.max() <= MAX_SPREAD * kernel.shortest_length**2)
+
+    @property
+    def factors(self) -> Factors | None:
+        """Factors of the features, where products are precise enough and not too wide."""
+        weight = self.features.weight
+        wide = weight is not None and weight.ndim == 3 and weight[0].size * weight.shape[1] > MAX_COLUMNS
+        return self.features.factors if self.close and not wide else None
 
     def take(self, index: Any) -> Prepared:
         """The same for some observations, around the same centre."""
         taken = copy.copy(self)
-        taken.points, taken.value, taken.norms = self.points[index], self.value[index], self.norms[index]
-        taken.weight = None if self.weight is None else self.weight[index]
-        taken.__dict__.pop("factors", None)
+        taken.features = self.features.take(index)
         return taken
 
     def tile(self, rows: slice, cols: slice) -> _FactoredTile | _DirectTile:
         """The parts of a block that do not depend on the kernel."""
         if self.factors is not None:
             return _FactoredTile(self.factors, rows, cols)
-        return _DirectTile(self, rows, cols, close=self.close)
+        return _DirectTile(self.features, rows, cols, close=self.close)
 
     def block(self, rows: slice, cols: slice) -> Array:
         """H[rows, cols]."""

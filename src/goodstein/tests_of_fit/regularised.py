@@ -90,7 +90,7 @@ def regularised_test(
         )
     plain = compose(data, model, domain, operator, kernel)
     wrapped = Regularised(plain.operator, 1.0, fraction, draws)
-    chosen = choose_null(null, plain)
+    chosen = choose_null(null, plain).null
     if strengths is None:
         # From one, which is close to the plain test, to the least that keeps the level.
         least = wrapped.least(plain.model, plain.observations)
