@@ -48,6 +48,7 @@ PUBLIC = [
     "Dilation",
     "DomainError",
     "Euclidean",
+    "FittedWildBootstrap",
     "Gaussian",
     "GeometricMean",
     "Graph",
