@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -173,8 +174,16 @@ def weibull(sample):
     "make", [*(make for make, _ in EXACT.values()), *OTHER.values()], ids=[*EXACT, *OTHER]
 )
 def test_fitters_are_models_of_censored_data(make):
-    result = gs.ksd_test(DATA, fitted(make), operator=gs.Martingale(), rng=1)
-    assert result.null == gs.FittedWildBootstrap() and 0 < result.pvalue <= 1
+    fitter = fitted(make)
+    ours = type(fitter).__name__ not in ("GeneralizedGammaFitter", "SplineFitter")
+    told = (
+        nullcontext()
+        if ours
+        else pytest.warns(gs.errors.CalibrationWarning, match="fitted to these very data")
+    )
+    with told:
+        result = gs.ksd_test(DATA, fitter, operator=gs.Martingale(), rng=1)
+    assert isinstance(result.null, gs.FittedWildBootstrap) == ours and 0 < result.pvalue <= 1
     assert result.model.startswith("lifelines.")
 
 
