@@ -30,7 +30,8 @@ import goodstein as gs
 
 HERE = Path(__file__).parent
 MODULES = {
-    "size": "points units dependence survival directional discrete latent conditional patterns graphs others corners",
+    "size": "points corners units dependence survival directional discrete latent conditional patterns "
+    "graphs others",
     "power": "suite survival directional discrete latent conditional patterns graphs euclidean units",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""
