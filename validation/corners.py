@@ -36,7 +36,7 @@ def size_tables() -> Iterator[Table]:
     }
     yield Table(
         "Skewed features",
-        '`aggregated_test` where few observations carry the statistics. Simulated, as `null="auto"` does where '
+        "`aggregated_test` where few observations carry the statistics. Simulated, as it is by default where "
         "that is affordable, it is exact; with the wild bootstrap members that too few observations carry "
         "are left out.",
         [

@@ -10,7 +10,6 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.skewness import too_skewed
-from goodstein.data.points import Points
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
@@ -26,6 +25,7 @@ from goodstein.pipeline.audit import (
     refusal,
     require_valid,
     short,
+    squared_norms,
 )
 from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
@@ -261,12 +261,8 @@ def _carried(
 
     Only members of the library's own collection are left out, and not all of them.
     """
-    if not isinstance(collection.data, Points):
-        return groups, shares, []
-    flagged = [
-        not problem.operator.diagonal_counts and too_skewed(problem.form.diagonal())
-        for problem in collection.problems
-    ]
+    n, sizes = len(collection.data), [squared_norms(problem) for problem in collection.problems]
+    flagged = [size is not None and too_skewed(size, n) for size in sizes]
     if not any(flagged):
         return groups, shares, []
     if not ours or all(flagged):
