@@ -315,7 +315,10 @@ def test_durations_fitted_by_scipy_are_known_by_their_mean():
 
 def test_a_null_that_refits_says_nothing():
     data = x()
-    assert gs.ksd_test(data, Normal.fit(data), null=gs.ParametricBootstrap(n_resamples=9), rng=1).notes == ()
+    result = gs.ksd_test(data, Normal.fit(data), null=gs.ParametricBootstrap(n_resamples=9), rng=1)
+    assert result.notes == ()
+    assert any("takes account of" in message for message in result.audit.messages("pass"))
+    assert isinstance(gs.ksd_test(data, Normal.fit(data), rng=1).null, gs.FittedWildBootstrap)
 
 
 # --- kernel densities ---------------------------------------------------------------------------------------

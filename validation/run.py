@@ -30,8 +30,8 @@ import goodstein as gs
 
 HERE = Path(__file__).parent
 MODULES = {
-    "size": "points units dependence fitted survival directional discrete latent conditional patterns graphs "
-    "others tolerance",
+    "size": "points corners units dependence fitted survival directional discrete latent conditional "
+    "patterns graphs others tolerance",
     "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""

@@ -1,7 +1,7 @@
 """Units and correlation: cells of the suite as they are, in other units, and under linear maps.
 
-Nothing but the coordinates differs between a cell and its versions, and draws are the same, so what a
-default is worth shows as the difference between two rows of one table.
+Nothing but the coordinates differs between a cell and its versions. Where a default does not depend on them,
+a table says what the first of its setting says, up to the error of the trials.
 """
 
 from __future__ import annotations

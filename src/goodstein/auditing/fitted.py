@@ -40,7 +40,8 @@ def check_fitted(model: AnyModel, observations: Any, *, corrected: bool, remedy:
             )
         ]
     if corrected:
-        return []
+        message = f"{model.name} was fitted to {_which(known)}, which the null distribution takes account of."
+        return [QUESTION.passed(message)]
     found = f"was fitted to {_which(known)}"
     if fit.method is None and isinstance(fit.rows, SeenMoments):
         found = "has the mean of these very data to the last digit, as if fitted to them or they to it"

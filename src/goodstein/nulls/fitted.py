@@ -176,16 +176,16 @@ class FittedWildBootstrap(WildBootstrap):
     def _known(self, problem: Problem) -> Influence:
         """From a model that knows how it was fitted."""
         fit, name, n = problem.model.provenance, problem.model.name, len(problem.data)
-        if fit is None:
+        if fit is None or fit.method is None:
             raise InputError(
                 f"FittedWildBootstrap: {name} does not say how it was fitted.",
                 remedy="Pass FittedWildBootstrap(model=function of theta, parameters=the fitted theta), or "
                 "use null=ParametricBootstrap(fit).",
             )
         if fit.influence is None:
-            how = "in an unknown way" if fit.method is None else f"by {fit.method}"
             raise InputError(
-                f"FittedWildBootstrap: {name} was fitted {how}, for which there are no influence values.",
+                f"FittedWildBootstrap: {name} was fitted by {fit.method}, for which there are no influence "
+                "values.",
                 remedy=REFIT,
             )
         if len(fit.rows) != n:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
-from goodstein.stein.features import joined_arrays
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -93,26 +92,20 @@ class MeanEmbedding(Operator):
         return replace(self, seed=seed)
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
-        return self._at(model, None, domain, data)
+        _require_sampler(model)
+        n = len(data)
+        # Many samples of the model are compared with the same draws.
+        drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
+        return EmbeddingFeatures(self._points(domain, data), drawn)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         """Draws of the first model, weighted by the ratio of both densities, where these are known."""
-        if not (model.has_logpdf and nearby.has_logpdf):
+        if nearby is model or not (model.has_logpdf and nearby.has_logpdf):
             return self.features(nearby, domain, data)
-        return self._at(model, nearby, domain, data)
+        return EmbeddingFeatures(self._points(domain, data), self._drawn(model, domain, len(data), nearby))
 
-    def _at(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
-        _require_sampler(model)
-        n = len(data)
-        if nearby is None:
-            # Many samples of the model are compared with the same draws.
-            drawn = self._kept(lambda: self._drawn(model, None, domain, n), n, model, domain)
-        else:
-            drawn = self._drawn(model, nearby, domain, n)
-        return EmbeddingFeatures(self._points(domain, data), drawn)
-
-    def _drawn(self, model: Any, nearby: Any, domain: Domain, n: int) -> Drawn:
-        """Draws for n observations, weighted for a model nearby, and landmarks."""
+    def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
+        """Draws for n observations, and landmarks; with weights for a model close by."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -200,11 +193,11 @@ class Drawn(Located):
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
 
-    def joined(self, others: Sequence[Self]) -> Self:
+    def joined(self, others: Sequence[Drawn]) -> Drawn:
         """These and the others, one after another, seen at the landmarks of these."""
         parts = [self, *others]
         weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
-        return replace(joined_arrays(self, others, ("others",)), weights=np.concatenate(weights))
+        return Drawn(np.concatenate([p.others for p in parts]), self.landmarks, np.concatenate(weights))
 
     @cached_property
     def frame(self) -> Frame:
@@ -230,10 +223,10 @@ class Seen:
         n, m, k = drawn.others.shape
         self.means = np.empty((n, self.root.shape[1]))
         for rows in cut(0, n, max(1, CHUNK // m)):
-            values = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
+            each = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
             if drawn.weights is not None:
-                values *= drawn.weights[rows, :, None]
-            self.means[rows] = values.mean(axis=1) @ self.root
+                each *= drawn.weights[rows, :, None]
+            self.means[rows] = each.mean(axis=1) @ self.root
 
     def at(self, points: Array) -> Array:
         """k(x, Z)."""
@@ -256,10 +249,10 @@ class EmbeddingFeatures(Located):
     def shared(self) -> Located:
         return self.drawn
 
-    def joined(self, others: Sequence[Self]) -> Self:
+    def joined(self, others: Sequence[EmbeddingFeatures]) -> EmbeddingFeatures:
         """These and the others, one after another, seen at the landmarks of these."""
-        drawn = self.drawn.joined([other.drawn for other in others])
-        return replace(joined_arrays(self, others, ("observations",)), drawn=drawn)
+        observations = np.concatenate([part.observations for part in (self, *others)])
+        return EmbeddingFeatures(observations, self.drawn.joined([other.drawn for other in others]))
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -156,9 +156,6 @@ class Regularised(Wrapping):
     ) -> RegularisedFeatures | DrawnFeatures:
         """Reference points are drawn from the first model, whichever of both is tested."""
         n, inner = len(data), self.inner(domain)
-        looked = partial(inner.features, model)
-        if nearby is not model:
-            looked = partial(inner.features_near, model, nearby)
         drawn, m = self._plan(model, data)
         if drawn:
             try:
@@ -166,7 +163,7 @@ class Regularised(Wrapping):
                 reference = self._kept(
                     lambda: Reference(draw(model, domain, m, np.random.default_rng(seed))), m, model, domain
                 )
-                joint = looked(domain, np.vstack([data, reference.draws]))
+                joint = inner.features_near(model, nearby, domain, np.vstack([data, reference.draws]))
             except (InputError, ScoreError, SamplingError) as error:
                 inner.features(model, domain, data)  # an error here is about the user's own rows
                 raise type(error)(
@@ -178,7 +175,7 @@ class Regularised(Wrapping):
         if self.fraction is not None:
             order = np.random.default_rng([self.seed, 3]).permutation(n)
             reference, rest = np.sort(order[:m]), np.sort(order[m:])
-        features = looked(domain, data)
+        features = inner.features_near(model, nearby, domain, data)
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
@@ -304,13 +301,15 @@ class DrawnFeatures(Located):
         return self.reference.seen(self.inner, self.n)
 
     def joined(self, others: Sequence[DrawnFeatures]) -> RegularisedFeatures | None:
-        """The observations of these and of the others, with the draws of these."""
-        first, *rest = (part._indexed() for part in (self, *others))
-        return first.joined(rest)
-
-    def _indexed(self) -> RegularisedFeatures:
-        m, n = len(self.reference.draws), self.n
-        return RegularisedFeatures(self.inner, np.arange(n, n + m), np.arange(n), n, self.strength)
+        """The observations of these and of the others; the reference points stay those of the first."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None:
+            return None
+        drawn = len(self.reference.draws)
+        starts = np.cumsum([0, *(part.n + len(part.reference.draws) for part in (self, *others))])
+        rest = [start + np.arange(part.n) for part, start in zip((self, *others), starts[:-1], strict=True)]
+        reference = np.arange(self.n, self.n + drawn)
+        return RegularisedFeatures(inner, reference, np.concatenate(rest), self.n, self.strength)
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the observations."""

@@ -14,6 +14,7 @@ from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
+from goodstein.auditing.skewness import check_skewness
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points
 from goodstein.domains import Box, Simplex
@@ -64,10 +65,22 @@ def observed_checks(
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
+    if null is not None and not null.simulates and not others:
+        found += check_skewed(problem)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
         found += check_groups(problem, null)
     return found
+
+
+def check_skewed(problem: Problem) -> list[Check]:
+    """Whether too few of the points carry the statistic for null distributions of large samples."""
+    if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
+        return []
+    remedy = "Use a narrower kernel or another operator"
+    if problem.model.has_sample:
+        remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
+    return check_skewness(problem.form.diagonal(), f"{remedy}.")
 
 
 def check_order(dependence: Dependence, null: Null | None) -> list[Check]:

@@ -43,7 +43,7 @@ def choose_null(
     By these rules, of which the first that applies decides: what the user names is taken as it is; one
     observation alone has to be simulated; a model that knows that it was fitted to these very data, and how,
     gets the wild bootstrap that takes account of it; with ``"auto"``, or nothing and `automatic`, a model
-    that can be drawn from is simulated if that is affordable (:func:`obstacle`); otherwise the wild bootstrap.
+    that can be drawn from is simulated where that is affordable (:func:`obstacle`); else the wild bootstrap.
     """
     replicated = problem.data.replicated
     named = isinstance(null, str) and null == AUTO
@@ -51,7 +51,7 @@ def choose_null(
         if not replicated:
             return Choice(MonteCarlo(199))
         if (corrected := FittedWildBootstrap.where_known(problem, n_resamples)) is not None:
-            return Choice(corrected)
+            return Choice(corrected, "takes account of the fit of the model to these very data")
         if not (named or automatic):
             return Choice(WildBootstrap(n_resamples))
         reason = obstacle(problem)

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from goodstein.auditing.report import AuditReport
+from goodstein.auditing.report import AuditReport, Check, Question
+from goodstein.auditing.skewness import too_skewed
+from goodstein.data.points import Points
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
@@ -16,7 +18,15 @@ from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
-from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, refusal, require_valid, short
+from goodstein.pipeline.audit import (
+    check_skewed,
+    observed_checks,
+    overruled,
+    quick_audit,
+    refusal,
+    require_valid,
+    short,
+)
 from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
@@ -119,6 +129,10 @@ def aggregated_test(
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     collection = Collection(tuple(groups))
+    if not chosen.simulates:
+        groups, shares, skewed = _carried(groups, shares, collection, operators is None and kernels is None)
+        collection = Collection(tuple(groups))
+        report = report.extended(skewed)
     others = [part.operator for part, _ in groups]
     checks, early = recorded(
         lambda: observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
@@ -238,6 +252,42 @@ def _audited(
     checks = tuple(dict.fromkeys(check for report in reports for check in report.checks))
     operators = ", ".join(dict.fromkeys(short(problem.operator) for problem, _ in groups))
     return kept, AuditReport(reports[0].model, reports[0].domain, operators, checks), notes
+
+
+def _carried(
+    groups: list[Group], shares: Array, collection: Collection, ours: bool
+) -> tuple[list[Group], Array, list[Check]]:
+    """Members, their shares and what is said of them, without those that too few observations carry.
+
+    Only members of the library's own collection are left out, and not all of them.
+    """
+    if not isinstance(collection.data, Points):
+        return groups, shares, []
+    flagged = [
+        not problem.operator.diagonal_counts and too_skewed(problem.form.diagonal())
+        for problem in collection.problems
+    ]
+    if not any(flagged):
+        return groups, shares, []
+    if not ours or all(flagged):
+        worst = collection.problems[flagged.index(True)]
+        return groups, shares, check_skewed(worst)
+    kept: list[Group] = []
+    left_out: list[str] = []
+    place = 0
+    for problem, kernels in groups:
+        here = flagged[place : place + len(kernels)]
+        place += len(kernels)
+        if any(here):
+            left_out.append(f"{short(problem.operator)} ({sum(here)} of {len(here)} kernels)")
+        if not all(here):
+            kept.append((problem, tuple(k for k, bad in zip(kernels, here, strict=True) if not bad)))
+    remaining = shares[~np.array(flagged)]
+    message = (
+        f"Left out, because too few observations carry their statistics for the wild bootstrap: "
+        f"{', '.join(left_out)}."
+    )
+    return kept, np.asarray(remaining / remaining.sum()), [Question("skewed features").warned(message)]
 
 
 def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[tuple[float, ...]]) -> Array:

@@ -38,9 +38,6 @@ SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 RATES = (0.3, 1.0, 3.0)
 """The same for the rates of Hamming's kernel."""
 
-SKEWED = 100
-"""Fewer squares than this have too skewed a sum for the bootstrap with a kernel that hardly bends them."""
-
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
 
@@ -139,10 +136,8 @@ def _euclidean(n: int, d: int, sampled: bool) -> list[Entry]:
     """
     line = d == 1
     scales, weights = ((1.0,), (2.0,)) if line else ((0.5, 1.0), (1.0, 0.5))
-    kernels = gaussians(*scales)
-    if n * d >= SKEWED:
-        kernels, weights = [*kernels, *multiquadrics(4.0)], (*weights, 2.0 if line else 1.0)
-    dilation = Entry(Dilation(Langevin()), kernels, weights)
+    kernels = [*gaussians(*scales), *multiquadrics(4.0)]
+    dilation = Entry(Dilation(Langevin()), kernels, (*weights, 2.0 if line else 1.0))
     location = 1.5 if line else 2.0
     if not sampled:
         kernels = [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]

@@ -1,0 +1,94 @@
+"""Which null distribution is chosen where none is named, and which members too few observations carry."""
+
+import numpy as np
+import pytest
+
+import goodstein as gs
+from goodstein.auditing.skewness import carrying, needed, too_skewed
+from goodstein.errors import CalibrationWarning
+from goodstein.nulls import MonteCarlo, WildBootstrap
+from goodstein.pipeline.choice import BUDGET, SAMPLES, choose_null, cost_of_a_sample
+from goodstein.pipeline.compose import compose
+
+LINE = gs.families.Normal(0.0, 1.0)
+
+
+def chosen(data, model, null="auto", **options):
+    return choose_null(null, compose(data, model), **options)
+
+
+def test_a_model_with_a_sampler_is_simulated_while_that_is_affordable():
+    counts = []
+    for n in (20, 400, 2000):
+        problem = compose(LINE.sample(n, rng=1), LINE)
+        choice = choose_null("auto", problem, 1999, members=6)
+        counts.append((type(choice.null), choice.null.n_resamples))
+        affordable = [count for count in SAMPLES if count * cost_of_a_sample(problem, 6) <= BUDGET]
+        assert bool(affordable) is isinstance(choice.null, MonteCarlo)
+        assert ("affordable" if affordable else "too long") in choice.reason
+    assert counts == [(MonteCarlo, 999), (MonteCarlo, 499), (WildBootstrap, 1999)]
+
+
+def test_nothing_else_is_simulated_of_itself():
+    x = LINE.sample(30, rng=1)
+    assert isinstance(chosen(x, gs.Model(score=lambda x: -x)).null, WildBootstrap)
+    assert "no sampler" in chosen(x, gs.Model(score=lambda x: -x)).reason
+    durations = gs.Censored(np.abs(x[:, 0]), np.ones(30, bool))
+    assert isinstance(chosen(durations, gs.families.Exponential(1.0)).null, WildBootstrap)
+    large = gs.families.Ising(np.zeros((20, 20)))
+    states = np.sign(np.random.default_rng(1).normal(size=(30, 20)))
+    assert "Markov chain" in chosen(states, large).reason
+    # ksd_test keeps the wild bootstrap, and what a user names is taken as it is.
+    assert choose_null(None, compose(x, LINE)) == (WildBootstrap(), "")
+    assert chosen(x, LINE, MonteCarlo(19)) == (MonteCarlo(19), "")
+    with pytest.raises(gs.InputError, match="null"):
+        chosen(x, LINE, "simulate")
+
+
+def test_the_result_tells_the_choice():
+    x = LINE.sample(20, rng=1)
+    result = gs.ksd_test(x, LINE, null="auto", rng=1)
+    assert result.null == MonteCarlo(999)
+    assert "affordable" in result.details["null distribution"]
+    assert gs.aggregated_test(x, gs.Model(score=lambda x: -x), rng=1).null == WildBootstrap(1999)
+    assert gs.ksd_test(x, LINE, rng=1).null == WildBootstrap()
+
+
+def test_rows_that_depend_on_each_other_are_not_compared_with_independent_ones():
+    rng, chain = np.random.default_rng(1), np.zeros(300)
+    for k in range(1, 300):
+        chain[k] = 0.95 * chain[k - 1] + np.sqrt(1 - 0.95**2) * rng.normal()
+    with pytest.warns(CalibrationWarning, match="depend"):
+        result = gs.ksd_test(chain, LINE, null="auto", rng=1)
+    assert isinstance(result.null, WildBootstrap)
+    assert "depend on each other" in result.details["null distribution"]
+
+
+def test_how_many_observations_carry_a_statistic():
+    assert carrying(np.ones(50)) == pytest.approx(50.0)
+    assert carrying(np.r_[np.zeros(49), 3e200]) == pytest.approx(1.0)
+    assert carrying(np.zeros(5)) == 5.0
+    assert [needed(n) for n in (10, 20, 50, 120, 1000)] == pytest.approx([4.0, 8.0, 8.0, 12.0, 16.0])
+    assert too_skewed(np.r_[np.zeros(96), np.ones(4)])
+
+
+def test_skewed_features_warn_or_are_left_out():
+    model = gs.families.Dirichlet([100.0, 1.0, 0.1])
+    x = model.sample(200, rng=3)
+    with pytest.warns(CalibrationWarning, match=r"skewed.*MonteCarlo\(\)"):
+        gs.ksd_test(x, model, operator=gs.Standardised(gs.ProductOfParts()), rng=1)
+    result = gs.aggregated_test(x, model, null=WildBootstrap(199), rng=1)
+    assert any("too few observations carry" in note and "ProductOfParts" in note for note in result.notes)
+    assert not any("ProductOfParts" in repr(member.operator) for member in result.members)
+    assert sum(member.weight for member in result.members) == pytest.approx(1.0)
+    # Simulated null distributions are exact with all of them.
+    simulated = gs.aggregated_test(x[:30], model, null=MonteCarlo(19), rng=1)
+    assert any("ProductOfParts" in repr(member.operator) for member in simulated.members)
+    assert not simulated.notes
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_ordinary_features_are_not_called_skewed(n):
+    for model in (LINE, gs.families.Normal(np.zeros(5)), gs.families.Dirichlet([2.0, 1.0, 0.5])):
+        flagged = [too_skewed(compose(model.sample(n, rng=k), model).form.diagonal()) for k in range(10)]
+        assert sum(flagged) <= 1

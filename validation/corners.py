@@ -1,0 +1,50 @@
+"""Sizes of the aggregated test where features are skewed: simulated, and by the wild bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from tables import RNG, Array, Table, Test, true
+
+import goodstein as gs
+from goodstein.families import Dirichlet, Exponential, Gamma, Normal
+
+
+def log_gamma_draws(n: int, rng: RNG = None) -> Array:
+    """Logarithms of Gamma(.3) variables."""
+    return np.log(np.random.default_rng(rng).gamma(0.3, size=(n, 1)))
+
+
+def log_gamma_score(x: Array) -> Array:
+    """.3 − eˣ."""
+    return 0.3 - np.exp(x)
+
+
+LOG_GAMMA = gs.Model(
+    score=log_gamma_score, sample=log_gamma_draws, domain=gs.Euclidean(1), batched=True, name="log-gamma(.3)"
+)
+
+
+def size_tables() -> Iterator[Table]:
+    """The corners, and ordinary cases beside them."""
+    test = partial(gs.aggregated_test, workers=1)
+    tests: dict[str, Test] = {
+        "simulated, B=99": partial(test, null=gs.MonteCarlo(99)),
+        "wild bootstrap": partial(test, null=gs.WildBootstrap(199)),
+    }
+    yield Table(
+        "Skewed features",
+        '`aggregated_test` where few observations carry the statistics. Simulated, as `null="auto"` does where '
+        "that is affordable, it is exact; with the wild bootstrap members that too few observations carry "
+        "are left out.",
+        [
+            true({"Dirichlet(100, 1, .1)": Dirichlet([100.0, 1.0, 0.1])}, tests, (30, 200)),
+            true({"Dirichlet(20, 1, .3)": Dirichlet([20.0, 1.0, 0.3])}, tests, (30,)),
+            true({"log-gamma(.3)": LOG_GAMMA}, tests, (100,)),
+            true({"Exponential": Exponential(1.0), "Gamma(.2)": Gamma(0.2, 1.0)}, tests, (30,)),
+            true({"Normal": Normal(), "Normal, d = 5": Normal(np.zeros(5))}, tests, (20, 50)),
+        ],
+        draws=199,
+    )
