@@ -424,6 +424,7 @@ def drawn(sampler: Sampler, n: int = 40) -> Any:
 
 DATA = [
     DataCase("points", Points(drawn(normals())), PLANE),
+    DataCase("chains", gs.Chains(np.split(drawn(normals()), [7])), PLANE),
     DataCase("durations", drawn(lifetimes(1.0)), HAZARD),
     DataCase("pairs", drawn(pairs(0.0)), CONDITIONAL),
     DataCase("patterns", drawn(scatter(9.0), 20), PATTERN),
@@ -504,6 +505,7 @@ NULLS = {
     "wild, orthogonal": gs.WildBootstrap(99),
     "wild, iid": gs.WildBootstrap(99, signs="iid"),
     "wild, chains": gs.WildBootstrap(99, flip=0.1),
+    "wild, fitted": gs.FittedWildBootstrap(99),
     "spectral": gs.Spectral(99),
     "spectral, subsample": gs.Spectral(99, max_points=30),
     "monte carlo": gs.MonteCarlo(19),

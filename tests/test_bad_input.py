@@ -110,7 +110,7 @@ def test_a_wrong_number_of_columns_names_both_numbers(given_columns, d, n):
     ("data", "match"),
     [
         (POINTS[:, 0], r"shape \(20,\), expected \(n, 2\)"),
-        (POINTS[None], r"shape \(1, 20, 2\), expected \(n, 2\)"),
+        (POINTS[None, None], r"shape \(1, 1, 20, 2\), expected \(n, 2\)"),
         (3.0, r"shape \(\), expected \(n, 2\)"),
         (POINTS[:, :1], "1 column"),
         (np.hstack([POINTS, POINTS]), "4 columns"),

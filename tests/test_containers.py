@@ -159,6 +159,9 @@ def tree(groups, data_vars=()):
 )
 def test_draws_are_chains_with_variables_side_by_side(draws):
     np.testing.assert_array_equal(contents(draws), DRAWS)
+    result = gs.ksd_test(draws, gs.families.Normal(np.zeros(3)), rng=1)
+    assert result.data == "4 chains of 50 draws"
+    assert result.pvalue == gs.ksd_test(DRAWS, gs.families.Normal(np.zeros(3)), rng=1).pvalue
 
 
 def test_other_arrays_of_xarray_are_rows_where_that_is_clear():
@@ -228,6 +231,8 @@ def test_tensors_are_arrays():
     whole = np.where(X > 0, 1, -1)
     assert gs.ksd_test(Tensor(whole), spins, rng=1).pvalue == gs.ksd_test(whole, spins, rng=1).pvalue
     assert abs(gs.ksd_test(jnp.asarray(X, jnp.float32), MODEL, rng=1).pvalue - EXPECTED) < 0.01
+    for chains in (jnp.asarray(X.reshape(2, 20, 2)), Tensor(X.reshape(2, 20, 2))):
+        assert gs.ksd_test(chains, MODEL, rng=1).data == "2 chains of 20 draws"
 
 
 DAYS = pd.date_range("2026-01-01", periods=40)

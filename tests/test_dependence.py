@@ -212,6 +212,13 @@ def test_sorted_rows_are_not_called_dependent_and_the_note_says_by_what_they_are
         assert any("sorted by column 1" in note for note in result.notes)
         assert not any("depend on each other in" in note for note in result.notes)
     assert sorted_by(x) is None
+    assert sorted_by(gs.datasets.skye_lavas()) == 2  # published in the order of a trend
+
+
+def test_a_markov_chain_is_not_taken_for_sorted_rows_and_chains_never_are():
+    assert all(sorted_by(autoregression(0.95, 300, seed)) is None for seed in range(100))
+    rows = np.sort(np.random.default_rng(1).standard_normal((100, 1)), axis=0)
+    assert dependence_of(gs.Chains([rows])).found
 
 
 def test_too_few_independent_draws_cannot_decide():
@@ -245,7 +252,7 @@ def test_a_list_an_array_and_chains_are_the_same():
 def test_chains_of_one_parameter_and_rows_in_a_list_are_told_apart():
     rng = np.random.default_rng(1)
     assert (
-        gs.ksd_test(gs.Chains(rng.standard_normal((2, 30))), Normal(0, 1), rng=1).data
+        gs.ksd_test(gs.Chains([*rng.standard_normal((2, 30))]), Normal(0, 1), rng=1).data
         == "2 chains of 30 draws"
     )
     rows = [*rng.standard_normal((30, 2))]
@@ -269,10 +276,11 @@ def test_some_rows_of_chains_are_chains_as_far_as_they_go_on():
     ("chains", "message"),
     [
         ([], "holds no chain"),
+        (np.zeros((9, 2)), r"not clear what are chains\. Pass \[x\] for one chain"),
         ([np.zeros((5, 2)), np.zeros((5, 3))], r"different numbers of parameters \(2, 3\)"),
         ([np.zeros((5, 2)), np.full((5, 2), np.nan)], r"Chain 1: .*NaN"),
     ],
-    ids=["none", "widths", "missing"],
+    ids=["none", "flat", "widths", "missing"],
 )
 def test_chains_that_cannot_be_read_are_refused(chains, message):
     with pytest.raises(gs.InputError, match=message):

@@ -36,6 +36,7 @@ from goodstein.families import (
     Weibull,
 )
 from goodstein.models.provenance import Fit
+from levels import check_level
 
 FAST = gs.WildBootstrap(19)
 NORMALS = gs.estimate.AnyNormal()
@@ -266,9 +267,8 @@ def test_small_graphs_can_be_equal_by_chance():
 
 def test_the_warning_names_the_call_that_is_right():
     data = x()
-    with pytest.warns(
-        gs.CalibrationWarning, match=r"fitted to these very data.*null=ParametricBootstrap\(\)"
-    ):
+    right = r"fitted to these very data.*null=FittedWildBootstrap\(\) or ParametricBootstrap\(\)"
+    with pytest.warns(gs.CalibrationWarning, match=right):
         gs.ksd_test(data, Normal.fit(data), null=FAST, rng=1)
     with pytest.warns(gs.CalibrationWarning, match=r"to all of these rows and no others, or to none"):
         gs.ksd_test(data[:30], Normal.fit(data), null=FAST, rng=1)
@@ -279,9 +279,46 @@ def test_the_warning_names_the_call_that_is_right():
         gs.ksd_test(data, own, null=FAST, rng=1)
 
 
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda data: Normal(data.mean(axis=0), np.cov(data.T)),
+        lambda data: scipy.stats.norm(data.mean(), data.std(ddof=1)),
+        lambda data: scipy.stats.norm(*scipy.stats.norm.fit(data)),
+        lambda data: scipy.stats.multivariate_normal(data.mean(axis=0), np.cov(data.T)),
+    ],
+    ids=["ours", "by hand", "scipy", "multivariate"],
+)
+def test_a_model_that_was_fitted_by_hand_is_known_by_its_mean(fit):
+    said = r"has the mean of these very data to the last digit.*ParametricBootstrap\(fit\)"
+    data = x(50, 1)
+    with pytest.warns(gs.CalibrationWarning, match=said):
+        gs.ksd_test(data, fit(data), null=FAST, rng=1)
+    for seed in range(1, 20):
+        assert not gs.as_model(fit(data)).provenance.concerns(x(50, 1, seed))
+    whole = np.round(10.0 * x(50, 1))  # means of whole numbers can be equal
+    assert not gs.as_model(fit(whole)).provenance.concerns(whole)
+
+
+def test_centred_data_are_fitted_data():
+    data = x(50, 2)
+    with pytest.warns(gs.CalibrationWarning, match="or they to it"):
+        gs.ksd_test((data - data.mean(axis=0)) / data.std(axis=0), Normal([0, 0], 1.0), null=FAST, rng=1)
+
+
+def test_durations_fitted_by_scipy_are_known_by_their_mean():
+    data = Exponential(2.0).sample(50, 1)
+    model = gs.as_model(scipy.stats.expon(*scipy.stats.expon.fit(data, floc=0)))
+    assert model.provenance.concerns(data)
+    assert not model.provenance.concerns(Exponential(2.0).sample(50, 2))
+
+
 def test_a_null_that_refits_says_nothing():
     data = x()
-    assert gs.ksd_test(data, Normal.fit(data), null=gs.ParametricBootstrap(n_resamples=9), rng=1).notes == ()
+    result = gs.ksd_test(data, Normal.fit(data), null=gs.ParametricBootstrap(n_resamples=9), rng=1)
+    assert result.notes == ()
+    assert any("takes account of" in message for message in result.audit.messages("pass"))
+    assert isinstance(gs.ksd_test(data, Normal.fit(data), rng=1).null, gs.FittedWildBootstrap)
 
 
 # --- kernel densities ---------------------------------------------------------------------------------------
@@ -446,6 +483,17 @@ def test_families_estimators_and_distributions_of_scipy():
 def test_what_cannot_be_refitted_says_what_to_write(fit, said):
     with pytest.raises(gs.InputError, match=said):
         gs.ParametricBootstrap(fit)
+
+
+def test_pvalues_of_refits_are_uniform_at_both_ends():
+    """Of U itself, which grows with scores that fits overstate, hardly any were above .9."""
+    pvalues = []
+    for seed in range(50):
+        data = x(10, 1, seed)
+        null = gs.ParametricBootstrap(n_resamples=19)
+        pvalues.append(gs.ksd_test(data, Normal.fit(data), null=null, rng=seed).pvalue)
+    check_level(pvalues, 0.1, 0.5)
+    check_level(1.05 - np.array(pvalues), 0.15)
 
 
 def test_a_model_that_does_not_know_its_fit_needs_one():

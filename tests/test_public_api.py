@@ -44,10 +44,12 @@ PUBLIC = [
     "ConditionalModel",
     "Coordinate",
     "Data",
+    "Decaying",
     "Difference",
     "Dilation",
     "DomainError",
     "Euclidean",
+    "FittedWildBootstrap",
     "Gaussian",
     "GeometricMean",
     "Graph",
@@ -107,6 +109,7 @@ PUBLIC = [
     "estimate",
     "families",
     "from_lonlat",
+    "equivalence_test",
     "fssd_test",
     "graph_ksd_test",
     "graphs",
@@ -122,6 +125,7 @@ PUBLIC = [
     "relative_ksd_test",
     "sample_size",
     "select",
+    "split",
     "stein_matrix",
 ]
 
@@ -192,9 +196,15 @@ def shape(function) -> str:
 SIGNATURES = [
     (
         gs.ksd_test,
-        "(data, model, *, domain=None, operator=None, kernel=None, null=None, workers=None, "
-        "rng=None, audit=True)",
+        "(data, model, *, domain=None, operator=None, kernel=None, null=None, tolerance=None, "
+        "workers=None, rng=None, audit=True)",
     ),
+    (
+        gs.equivalence_test,
+        "(data, model, *, margin=None, shift=None, domain=None, operator=None, kernel=None, null=None, "
+        "workers=None, rng=None, audit=True)",
+    ),
+    (gs.Decaying, "(auxiliary=None, power=1.0, centre=None, scale=None)"),
     (gs.stein_matrix, "(data, model, *, domain=None, operator=None, kernel=None, rng=None)"),
     (gs.audit, "(model, *, domain=None, operator=None, data=None, rng=None)"),
     (gs.as_model, "(model)"),

@@ -120,12 +120,13 @@ ksd = partial(named, KSD)
 
 
 def calibration(null: Any) -> str:
-    if isinstance(null, gs.WildBootstrap):
+    if isinstance(null, gs.WildBootstrap) and not isinstance(null, gs.FittedWildBootstrap):
         if null.flip != "auto":
             return f"wild, flip {null.flip:g}"
         return "" if null.signs == "orthogonal" else "wild, iid signs"
     names = {
         gs.ParametricBootstrap: "parametric bootstrap",
+        gs.FittedWildBootstrap: "fitted wild",
         gs.MonteCarlo: "Monte Carlo",
         gs.Spectral: "spectral",
     }

@@ -1,7 +1,7 @@
 """Units and correlation: cells of the suite as they are, in other units, and under linear maps.
 
-Nothing but the coordinates differs between a cell and its versions, and draws are the same, so what a
-default is worth shows as the difference between two rows of one table.
+Nothing but the coordinates differs between a cell and its versions. Where a default does not depend on them,
+a table says what the first of its setting says, up to the error of the trials.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def paired(d: int, correlation: float = -0.99) -> Array:
 
 MAPS: dict[str, Callable[[int], Array]] = {
     "units 1, 10³, 10⁻³": units,
-    "correlation −.99": paired,
-    "chain of correlations .95, units": lambda d: units(d) @ chained(d),
+    "one correlation −.99, and units": lambda d: units(d) @ paired(d),
+    "a chain of correlations .95, and units": lambda d: units(d) @ chained(d),
 }
 
 
@@ -147,12 +147,12 @@ TESTS: dict[str, Test] = {
 SQUARE = gs.Box([0, 0], [1, 1])
 
 
-def normals(d: int, mean: float, **more: Law) -> tuple[Law, dict[str, Law]]:
-    return Normal(np.zeros(d)), {"mean of one coordinate": Normal(np.eye(d)[0] * mean), **more}
+def normals(d: int, mean: float) -> tuple[Law, dict[str, Law]]:
+    return Normal(np.zeros(d)), {"mean of one coordinate": Normal(np.eye(d)[0] * mean)}
 
 
 SETTINGS: dict[str, tuple[int, tuple[Law, dict[str, Law]]]] = {
-    "N(0, I) on R^5": (200, normals(5, 0.275, **{"all variances": Normal(np.zeros(5), 1.19)})),
+    "N(0, I) on R^5": (200, normals(5, 0.275)),
     "N(0, I) on R^20": (200, normals(20, 0.28)),
     "Gaussian–Bernoulli machine": (200, (bernoulli(), {"one bias": bernoulli(shift=0.3)})),
     "truncated normal in a square": (
@@ -162,16 +162,17 @@ SETTINGS: dict[str, tuple[int, tuple[Law, dict[str, Law]]]] = {
             {"mean shifted": Truncated(Normal([0.72, 0.5], 0.25), SQUARE)},
         ),
     ),
-    "gamma on the orthant": (100, (gammas(2, 1), {"first shape": gammas(2.5, 1), "second": gammas(2, 1.3)})),
-    "posterior of a regression": (300, (Posterior(), {"a wrong prior": Posterior(5000.0)})),
+    "gamma on the orthant": (100, (gammas(2, 1), {"first shape": gammas(2.5, 1)})),
+    "posterior of a regression": (300, (Posterior(), {"a wrong prior": Posterior(40.0)})),
 }
 
 
 def maps_of(null: Law) -> dict[str, Array]:
     """The identity, other units, and on R^d linear maps."""
     d = null.sample(2, np.random.default_rng(0)).shape[1]
-    kinds = MAPS if isinstance(null.domain, gs.Euclidean) else {name: MAPS[name] for name in [*MAPS][:1]}
-    return {"as it is": np.eye(d), **{name: make(d) for name, make in kinds.items()}}
+    names = [*MAPS]
+    kinds = names[1:] if isinstance(null.domain, gs.Euclidean) else names[:1]
+    return {"as it is": np.eye(d), **{name: MAPS[name](d) for name in kinds}}
 
 
 def power_tables() -> Iterator[Table]:

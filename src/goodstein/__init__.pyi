@@ -25,6 +25,7 @@ from goodstein.adapters.model import as_model as as_model
 from goodstein.auditing.report import AuditReport as AuditReport
 from goodstein.auxiliary.base import Auxiliary as Auxiliary
 from goodstein.auxiliary.base import BoundaryDistance as BoundaryDistance
+from goodstein.auxiliary.decaying import Decaying as Decaying
 from goodstein.auxiliary.diagnose import diagnose_auxiliary as diagnose_auxiliary
 from goodstein.auxiliary.functions import (
     BallPower as BallPower,
@@ -90,6 +91,7 @@ from goodstein.kernels.whitened import Whitened as Whitened
 from goodstein.models.latent import LatentModel as LatentModel
 from goodstein.models.model import Model as Model
 from goodstein.models.posterior import Posterior as Posterior
+from goodstein.nulls.fitted import FittedWildBootstrap as FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo as MonteCarlo
 from goodstein.nulls.parametric import ParametricBootstrap as ParametricBootstrap
 from goodstein.nulls.spectral import Spectral as Spectral
@@ -131,6 +133,7 @@ from goodstein.survival.proportional import ProportionalHazards as ProportionalH
 from goodstein.tests_of_fit.aggregated import aggregated_test as aggregated_test
 from goodstein.tests_of_fit.audit import audit as audit
 from goodstein.tests_of_fit.conditional import conditional_ksd_test as conditional_ksd_test
+from goodstein.tests_of_fit.equivalence import equivalence_test as equivalence_test
 from goodstein.tests_of_fit.fssd import fssd_test as fssd_test
 from goodstein.tests_of_fit.graphs import graph_ksd_test as graph_ksd_test
 from goodstein.tests_of_fit.ksd import ksd_test as ksd_test

@@ -91,12 +91,15 @@ def contents(data: Any) -> Any:
     """The array inside a container of another package; whatever is none, as it is.
 
     Points of shapely and geopandas give their coordinates, (n, 2); draws of arviz and xarray an array
-    (chain, draw, parameter), all variables side by side in their order; tensors of PyTorch their numbers.
+    (chain, draw, parameter), all variables side by side in their order; arrays of JAX and PyTorch their
+    numbers.
     """
     origins = roots(data)
     if "torch" in origins and hasattr(data, "detach"):
         tensor = data.detach().cpu()
         return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
+    if origins & {"jax", "jaxlib"} and hasattr(data, "__array__"):
+        return np.asarray(data)
     if origins & {"arviz", "arviz_base", "xarray"}:
         return _draws(data)
     if "geopandas" in origins:

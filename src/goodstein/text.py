@@ -140,7 +140,7 @@ def readable(thing: object) -> str:
 
 def brief(value: object) -> str:
     """A detail on one line; of a long list its beginning."""
-    text = " ".join(short(value).split())
+    text = " ".join((value if isinstance(value, str) else short(value)).split())
     if len(text) <= LONGEST_DETAIL or not isinstance(value, list | tuple | np.ndarray):
         return text
     items = [short(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]

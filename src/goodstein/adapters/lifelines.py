@@ -11,6 +11,7 @@ import numpy as np
 
 from goodstein.data.rows import SeenRows
 from goodstein.errors import InputError, heard
+from goodstein.families.base import LIKELIHOOD, Family
 from goodstein.families.durations import Lifetimes
 from goodstein.families.exponential import Exponential
 from goodstein.families.loglogistic import LogLogistic
@@ -66,7 +67,10 @@ def from_fitter(fitter: Any) -> SurvivalModel:
         hazard_at_zero=law.hazard_at_zero,
     )
     rows = SeenRows(_durations(fitter))
-    return model.remember(Fit("maximum likelihood", rows, refit=FitterAgain(fitter)))
+    influence = None
+    if isinstance(law, Family) and (np.asarray(fitter.weights) == 1).all():  # others have none around them
+        influence = law._fit_influence(LIKELIHOOD)
+    return model.remember(Fit(LIKELIHOOD, rows, influence, FitterAgain(fitter)))
 
 
 @dataclass(frozen=True)

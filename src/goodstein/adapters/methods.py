@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from goodstein.data.rows import SeenMoments
 from goodstein.domains.base import Domain
+from goodstein.families.normal import Normal
 from goodstein.foreign import describe, unusable
 from goodstein.models.model import Model
-from goodstein.models.provenance import provenance_of
+from goodstein.models.provenance import Fit, provenance_of
 
 
 def from_methods(model: Any) -> Model:
@@ -23,4 +25,7 @@ def from_methods(model: Any) -> Model:
         raise unusable(f"the attribute `domain` of {describe(model)} {must}, got {domain!r}.")
     found = {key: method for key, method in methods.items() if callable(method)}
     wrapped = Model(**found, domain=domain, batched=getattr(model, "batched", False), name=describe(model))
-    return wrapped.remember(provenance_of(model))
+    told = provenance_of(model)
+    if told is None and isinstance(model, Normal):
+        told = Fit(None, SeenMoments(model.mean))  # made by hand: if it was fitted, the mean tells
+    return wrapped.remember(told)

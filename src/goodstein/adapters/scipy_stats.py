@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from goodstein.adapters.methods import from_methods
+from goodstein.data.rows import SeenMoments
 from goodstein.domains import Box, Euclidean
 from goodstein.domains.base import Domain
 from goodstein.families.dirichlet import Dirichlet
@@ -18,6 +19,7 @@ from goodstein.families.von_mises_fisher import UniformOnSphere, VonMisesFisher
 from goodstein.foreign import bases, describe, unusable
 from goodstein.models.kde import GaussianKDE
 from goodstein.models.model import Model
+from goodstein.models.provenance import Fit
 from goodstein.types import Array
 
 SAME: dict[str, tuple[type[Any], tuple[str, ...]]] = {
@@ -28,6 +30,9 @@ SAME: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "uniform_direction": (UniformOnSphere, ("dim",)),
 }
 """Multivariate distributions, the same families, and the attributes that are their parameters."""
+
+WITH_MEAN = {"norm", "expon", "gamma", "invgauss"}
+"""Distributions that have the mean of the data where they were fitted to them by maximum likelihood."""
 
 
 def from_distribution(rv: Any) -> Model:
@@ -95,7 +100,11 @@ def _univariate(wrapped: OldStyle) -> Model:
         remedy = "Pass a single one, or their joint density as Model(logpdf=...)"
         _refuse(wrapped.rv, f"holds an array of distributions, of shape {shape}. {remedy}")
     domain: Domain = Box(lower, upper) if np.isfinite([lower, upper]).any() else Euclidean(1)
-    return Model(logpdf=wrapped.logpdf, sample=wrapped.sample, domain=domain, name=wrapped.name)
+    model = Model(logpdf=wrapped.logpdf, sample=wrapped.sample, domain=domain, name=wrapped.name)
+    if isinstance(wrapped, NewStyle) or wrapped.rv.dist.name not in WITH_MEAN:
+        return model
+    mean = np.array([wrapped.rv.mean()], np.float64)
+    return model.remember(Fit(None, SeenMoments(mean)))
 
 
 def _on_circle(rv: Any) -> Model:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.data.rows import SeenMoments
 from goodstein.errors import given
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit
@@ -39,11 +40,15 @@ def check_fitted(model: AnyModel, observations: Any, *, corrected: bool, remedy:
             )
         ]
     if corrected:
-        return []
+        message = f"{model.name} was fitted to {_which(known)}, which the null distribution takes account of."
+        return [QUESTION.passed(message)]
+    found = f"was fitted to {_which(known)}"
+    if fit.method is None and isinstance(fit.rows, SeenMoments):
+        found = "has the mean of these very data to the last digit, as if fitted to them or they to it"
     return [
         QUESTION.warned(
-            f"{model.name} was fitted to {_which(known)}, so the p-value is conservative: the model fits too "
-            f"well by design. {remedy or _remedy(model, fit, known)}",
+            f"{model.name} {found}, so the p-value is conservative: the model fits too well by design. "
+            f"{remedy or _remedy(model, fit, known)}",
             loud=True,
         )
     ]
@@ -58,7 +63,11 @@ def _which(known: BoolArray) -> str:
 def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
     if not fit.exact(known):
         return "Fit it to all of these rows and no others, or to none of them."
-    if fit.refit is not None and model.has_sample:
+    again = fit.refit is not None and model.has_sample
+    if fit.influence is not None:
+        corrected = given("null", "FittedWildBootstrap()")
+        return f"Use {corrected}{' or ParametricBootstrap()' if again else ''}, made for that."
+    if again:
         return f"Use {given('null', 'ParametricBootstrap()')}, which fits every simulated sample anew."
     other = f"it to some of the rows and test it on the others: {SPLIT}."
     if model.has_sample:

@@ -13,11 +13,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.auditing.report import Check, Question
 from goodstein.domains import Box, Domain, Euclidean
 from goodstein.errors import InputError
 from goodstein.models.model import Model
+from goodstein.numerics.distances import squared_distances
+from goodstein.numerics.linkage import single_linkage
 from goodstein.types import Array
 
 ROWS = 200
@@ -85,21 +88,17 @@ def _valleys(model: Model, x: Array) -> list[Pair]:
 
 def _pairs(x: Array) -> list[Pair]:
     """The groups that single linkage joins last, in units of the columns' spread."""
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import cdist, pdist
-
     spread = np.subtract(*np.percentile(x, [84, 16], axis=0))
     z = x / np.where(spread > 0, spread, 1.0)
     n, least = len(x), max(LEAST, int(SHARE * len(x)))
-    tree = linkage(pdist(z), "single")
-    count = np.concatenate([np.ones(n), tree[:, 3]])
-    children = tree[:, :2].astype(np.intp)
+    apart = squared_distances(z, z)
+    children, count = single_linkage(apart)
     found: list[Pair] = []
     for left, right in children[::-1]:
         if min(count[left], count[right]) < least:
             continue
         one, other = _leaves(children, left, n), _leaves(children, right, n)
-        near = cdist(z[one], z[other])
+        near = apart[np.ix_(one, other)]
         i, j = np.unravel_index(np.argmin(near), near.shape)
         # The line starts from each group's own rows, so a few of them tell what is typical there.
         some = [rows[np.linspace(0, len(rows) - 1, TYPICAL).astype(np.intp)] for rows in (one, other)]
@@ -109,7 +108,7 @@ def _pairs(x: Array) -> list[Pair]:
     return found
 
 
-def _leaves(children: Array, node: int, n: int) -> Array:
+def _leaves(children: npt.NDArray[np.intp], node: int, n: int) -> Array:
     """Rows below a node of the tree, in which nodes from n on have two children."""
     rows, stack = [], [int(node)]
     while stack:

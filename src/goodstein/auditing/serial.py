@@ -30,6 +30,8 @@ CLEAR = 8.0
 """Standard deviations above the first of them that need no more of them."""
 COMPONENTS, SHARE = 8, 0.05
 """Principal components at most, and the least share of the variance of one that matters."""
+SORTED = 0.9
+"""Rank correlation with the number of the row."""
 SUMS = 20
 """Sums of successive rows of which there are fewer are not looked at."""
 ENTRIES = 1 << 20
@@ -50,21 +52,26 @@ class Dependence:
         Number of rows of each sequence, one after the other.
     time
         Correlation time τ in rows; 1 where no dependence was found.
-    certain
-        Whether chance shows as much once in a thousand times, rather than in a hundred.
+    pvalue
+        How often rows in random order would show as much, by the first order that does; at least 0.001.
     sorted_by
-        The column by which the rows are sorted, so that their order says nothing; or None.
+        The column by which the rows are sorted, or nearly so, so that their order says nothing; or None.
     """
 
     sequences: tuple[int, ...]
     time: float = 1.0
-    certain: bool = False
+    pvalue: float = 1.0
     sorted_by: int | None = None
 
     @property
     def found(self) -> bool:
         """Whether the rows depend on each other."""
         return self.time > 1.0
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is found as often by chance as once in a thousand times, rather than in a hundred."""
+        return self.found and self.pvalue <= 1.0 / (1 + CERTAIN)
 
     @property
     def n(self) -> int:
@@ -109,19 +116,26 @@ def dependence(described: Sequence[Array], sequences: Sequence[int]) -> Dependen
     lengths = tuple(sequences)
     ways = [found for columns in described if len((found := components(columns))[1])]
     times = _times(ways, lengths) if ways else 0
+    pvalue = 1.0 / (1 + times)
     if times < FOUND:
-        return Dependence(lengths)
+        return Dependence(lengths, pvalue=pvalue)
     scores = np.concatenate([scores for scores, _ in ways])
-    return Dependence(lengths, max(1.0 + 1e-9, correlation_time(scores, lengths)), times >= CERTAIN)
+    return Dependence(lengths, max(1.0 + 1e-9, correlation_time(scores, lengths)), pvalue)
 
 
 def sorted_by(rows: Array) -> int | None:
-    """The first column, (n, k), that only rises or only falls, and not in one step alone."""
-    for j, column in enumerate(rows.T):
-        steps = np.diff(column)
-        if np.count_nonzero(steps) > 1 and ((steps >= 0).all() or (steps <= 0).all()):
-            return j
-    return None
+    """The column, (n, k), by which rows are sorted, or nearly so; None where there is none.
+
+    That is one whose rank correlation with the number of the row is at least `SORTED`, which stationary
+    sequences that are worth five independent rows or more hardly ever reach.
+    """
+    ranks = np.array([_ranks(column) for column in rows.T])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    steps = np.arange(len(rows)) - 0.5 * (len(rows) - 1)
+    sizes = np.sqrt((ranks**2).sum(axis=1) * (steps @ steps))
+    correlations = np.divide(np.abs(ranks @ steps), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    best = int(np.argmax(correlations))
+    return best if correlations[best] >= SORTED else None
 
 
 def components(columns: Array) -> tuple[Array, Array]:

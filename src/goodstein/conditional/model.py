@@ -127,6 +127,9 @@ class ConditionalModel(FunctionModel):
         given, outcomes, _ = self._at(y, x)
         return given.logpdf(outcomes)
 
+    def log_likelihood(self, observations: Paired) -> Array:
+        return self.given(observations).logpdf(observations.outcomes)
+
     def sample(self, x: ArrayLike, rng: RNG = None) -> Array:
         """One draw of y for each row of x, as the sampler returns it, (n,) or (n, q)."""
         if not self.has_sample:

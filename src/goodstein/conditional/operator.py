@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features
+from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
@@ -179,6 +180,14 @@ class ConditionalFeatures(Located):
     def points(self) -> Any:
         """Those in y: the bandwidth in x is a matter of the kernel in x."""
         return self.inner.points
+
+    def joined(self, others: Sequence[ConditionalFeatures]) -> ConditionalFeatures | None:
+        """These and the others, one after another; None where the operator in y cannot be joined."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None:
+            return None
+        covariates = np.concatenate([self.covariates, *(other.covariates for other in others)])
+        return replace(self, inner=inner, covariates=covariates)
 
     @property
     def frame(self) -> Frame | None:

@@ -25,8 +25,8 @@ class Chains(Points):
     Parameters
     ----------
     chains
-        An array (chains, draws, parameters), or (chains, draws) of one parameter; or a list with an array
-        (draws, parameters) or (draws,) for each chain, which need not be equally long.
+        An array (chains, draws, parameters), or a list with an array (draws, parameters) or (draws,) for
+        each chain, which need not be equally long; for one chain ``[x]``.
 
     Examples
     --------
@@ -38,6 +38,13 @@ class Chains(Points):
     """
 
     def __init__(self, chains: Any) -> None:
+        if isinstance(chains, np.ndarray) and chains.ndim < 3:
+            raise InputError(
+                f"is one array of shape {chains.shape}, of which it is not clear what are chains.",
+                argument="data",
+                predicate=True,
+                remedy="Pass [x] for one chain, (draws, parameters), or list(x) for chains of one parameter.",
+            )
         parts = [_as_chain(part, k) for k, part in enumerate(chains)]
         if not parts:
             raise InputError("holds no chain.", argument="data", predicate=True)
@@ -69,6 +76,11 @@ class Chains(Points):
         owner = np.repeat(np.arange(len(self.sequences)), self.sequences)[index]
         ends = np.flatnonzero((np.diff(index) <= 0) | (np.diff(owner) != 0)) + 1
         return Chains.of(self.observations[index], np.diff([0, *ends, len(index)]).tolist())
+
+    def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Chains:
+        """n draws of the model, in chains like these if they are as many."""
+        drawn = super().many(model, domain, n, rng)
+        return Chains.of(drawn.observations, self.sequences if n == len(self) else (n,))
 
     def describe(self) -> str:
         count, shortest, longest = len(self.sequences), min(self.sequences), max(self.sequences)

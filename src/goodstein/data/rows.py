@@ -24,6 +24,9 @@ DECIMALS = 6
 """Numbers with at most so many decimals count as rounded."""
 
 
+EPSILON = float(np.finfo(np.float64).eps)
+
+
 class SeenRows:
     """Rows that something was chosen on or fitted to, points or another kind, by which they are known again.
 
@@ -123,7 +126,7 @@ class SeenMoments:
     with steps of δ have sums with steps of δ and δ². A part of the rows is not recognised.
     """
 
-    def __init__(self, mean: Array, variances: Array | None, epsilon: float) -> None:
+    def __init__(self, mean: Array, variances: Array | None = None, epsilon: float = EPSILON) -> None:
         self.mean, self.variances, self.epsilon = mean, variances, epsilon
 
     def __len__(self) -> int:

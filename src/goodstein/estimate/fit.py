@@ -18,6 +18,7 @@ from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.errors import InputError
 from goodstein.estimate.minimise import EstimationObjective, minimise
 from goodstein.models import provenance
+from goodstein.models.influence import Influence, solved
 from goodstein.models.provenance import Fittable
 from goodstein.text import Line, Report, Table, plain, readable
 from goodstein.types import RNG, Array
@@ -175,8 +176,47 @@ class Again(provenance.Refitting):
         return self.estimator.fit(data, self.family, domain=self.domain, rng=rng).model
 
 
-SINGULAR = 1e-12
-"""Ratio of the eigenvalues of the Hessian, scaled to a unit diagonal, below which it counts as singular."""
+@dataclass(frozen=True)
+class FittedScores:
+    """The influence of data on the coordinates of a search, as far as these were estimated, at its end."""
+
+    objective: EstimationObjective
+    theta: Array
+    data: Array
+
+    @property
+    def free(self) -> Any:
+        """Which coordinates are not at a bound, (p,)."""
+        return ~self.objective.scores.fixed(self.theta)
+
+    def values(self) -> Array:
+        """Influence values of the free coordinates, in the order of the fit; raises where there are none."""
+        free = self.free
+        names = [name for name, one in zip(self.objective.scores.coordinates, free, strict=True) if one]
+        slope = self.objective.hessian(self.theta)[np.ix_(free, free)]
+        if not names or not np.linalg.eigvalsh(slope)[0] > 0:
+            raise InputError("The search did not end at a minimum, so there are no influence values.")
+        return solved(self.objective.influences(self.theta)[:, free], slope, names)
+
+    def model(self, by: Array) -> Any:
+        """The model with the free coordinates moved."""
+        theta = self.theta.copy()
+        theta[self.free] += by
+        scores = self.objective.scores
+        if (theta < scores.lower).any() or (theta > scores.upper).any():
+            raise InputError("These parameters are out of their bounds.")
+        return scores.model(theta)
+
+    def __call__(self, data: Array) -> Influence:
+        mine, theirs = (np.lexsort(rows.T) for rows in (self.data, data))
+        if self.data.shape != data.shape or not np.array_equal(self.data[mine], data[theirs]):
+            raise InputError(
+                "The model was fitted to other rows, on which these have no influence.", argument="data"
+            )
+        values = np.empty((len(data), int(self.free.sum())))
+        values[theirs] = self.values()[mine]
+        names = np.array(self.objective.scores.coordinates)[self.free]
+        return Influence(self.model, values, tuple(map(str, names)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +269,8 @@ class Fit(Estimates):
         found = self._problem.scores.model(self._coordinates)
         model = found if isinstance(found, Fittable) else as_model(found)
         rows, again = SeenRows(self._data), Again(self.estimator, self.family, self.domain, self._rng)
-        return model.remember(provenance.Fit(self.estimator.method, rows, refit=again))
+        influence = FittedScores(self._problem, self._coordinates, self._data)
+        return model.remember(provenance.Fit(self.estimator.method, rows, influence, again))
 
     @cached_property
     def covariance(self) -> Array:
@@ -242,15 +283,10 @@ class Fit(Estimates):
         scores, theta = self._problem.scores, self._coordinates
         free = ~scores.fixed(theta)
         nothing = np.full((len(self.names), len(self.names)), np.nan)
-        curvature = self._problem.hessian(theta)[np.ix_(free, free)]
-        size = np.sqrt(np.maximum(np.diag(curvature), 0.0))
-        if not size.all():
+        try:
+            spread = FittedScores(self._problem, theta, self._data).values()
+        except InputError:
             return nothing
-        values, vectors = np.linalg.eigh(curvature / np.outer(size, size))
-        if not len(values) or values[0] <= SINGULAR * values[-1]:
-            return nothing
-        inverse = (vectors / values) @ vectors.T / np.outer(size, size)
-        spread = self._problem.influences(theta)[:, free] @ inverse
         errors = np.zeros(scores.size)
         errors[free] = np.sqrt((spread**2).sum(axis=0)) / self.n
         jacobian = self._jacobian(errors)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any, Self
 
 import numpy as np
 
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
-from goodstein.families.base import Family
+from goodstein.families.base import SCORE_MATCHING, Family
 from goodstein.families.checks import as_parameter
 from goodstein.families.directions import as_directions, drawn_by_rejection
+from goodstein.models.influence import solved
 from goodstein.types import Array, ArrayLike
 
 
@@ -73,9 +75,7 @@ class Bingham(Family):
         points = as_directions(x)
         d = points.shape[1]
         basis = _trace_free(d)
-        moved = np.einsum("kij,nj->nki", basis, points)
-        t = np.einsum("nki,ni->nk", moved, points)
-        gradients = 2.0 * (moved - t[:, :, None] * points[:, None, :])
+        t, gradients = _statistics(points, basis)
         normal = np.einsum("nki,nli->kl", gradients, gradients) / len(points)
         if np.linalg.matrix_rank(normal, hermitian=True) < len(basis):
             reason = f"{len(points)} directions in R^{d} do not determine a Bingham distribution."
@@ -83,8 +83,25 @@ class Bingham(Family):
         theta = np.linalg.solve(normal, 2.0 * d * t.mean(axis=0))
         return cls(np.einsum("k,kij->ij", theta, basis))
 
+    _methods = (SCORE_MATCHING,)
+
+    def coordinates(self, fixed: Collection[str] = ()) -> tuple[str, ...]:
+        """Multiples of the matrices of a basis with trace zero."""
+        return tuple(f"A[{k}]" for k in range(len(_trace_free(self.dim))))
+
+    def moved(self, by: Array, fixed: Collection[str] = ()) -> Self:
+        return type(self)(self.A + np.einsum("k,kij->ij", by, _trace_free(self.dim)))
+
+    def _influence_values(self, data: Any) -> Array:
+        """N⁻¹(Δt + ∇t·s), the negative gradient of the loss ½‖s‖² + Δ log q over its curvature N."""
+        points = self._points(data)
+        t, gradients = _statistics(points, _trace_free(self.dim))
+        psi = np.einsum("nki,ni->nk", gradients, self.score(points)) - 2.0 * self.dim * t
+        slope = np.einsum("nki,nli->kl", gradients, gradients) / len(points)
+        return solved(psi, slope, self.coordinates())
+
     def _fit_method(self, **options: Any) -> str:
-        return "score matching"
+        return SCORE_MATCHING
 
     def score(self, x: ArrayLike) -> Array:
         return np.asarray(2.0 * self._points(x) @ self.A)
@@ -133,6 +150,13 @@ def _envelope(excess: Array) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if (1.0 / (middle + 2.0 * excess)).sum() > 1.0 else (low, middle)
     return 0.5 * (low + high)
+
+
+def _statistics(points: Array, basis: Array) -> tuple[Array, Array]:
+    """t_k = xᵀB_k x, (n, K), and its gradients along the sphere, (n, K, d)."""
+    moved = np.einsum("kij,nj->nki", basis, points)
+    t = np.einsum("nki,ni->nk", moved, points)
+    return t, 2.0 * (moved - t[:, :, None] * points[:, None, :])
 
 
 def _trace_free(d: int) -> Array:

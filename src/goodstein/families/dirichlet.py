@@ -11,6 +11,7 @@ from goodstein.domains import Simplex
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_compositions, as_vector, require_positive
+from goodstein.families.coordinates import Positive, free
 from goodstein.families.gamma import log_gamma_variates
 from goodstein.types import Array, ArrayLike
 
@@ -55,6 +56,8 @@ class Dirichlet(Family):
 
     alpha: Array
     domain: Simplex
+
+    _free = free(alpha=Positive())
 
     def __init__(self, alpha: ArrayLike) -> None:
         alpha = as_vector("alpha", alpha)

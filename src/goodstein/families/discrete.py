@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families.base import Family
+from goodstein.families.base import LIKELIHOOD, Family
 from goodstein.families.checks import as_parameter, as_sample
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import check_count
@@ -24,6 +24,7 @@ SWEEPS = 200
 """Gibbs updates of every coordinate, from a uniform start, before a draw is taken."""
 ITERATIONS = 100
 TOLERANCE = 1e-9
+PSEUDOLIKELIHOOD = "maximum pseudo-likelihood"
 SINGULAR = 1e-7
 """Where information is smaller than this, in some direction, an estimate is on its way to infinity."""
 
@@ -32,6 +33,8 @@ class LatticeFamily(Family):
     """A probability mass function on a lattice, positive everywhere, known up to its constant."""
 
     domain: Lattice
+
+    _methods = (LIKELIHOOD, PSEUDOLIKELIHOOD)
 
     def _fit_method(self, penalty: float = 0.0, **options: Any) -> str:
         return "penalised maximum likelihood" if penalty else "maximum likelihood"
@@ -105,6 +108,17 @@ class LatticeFamily(Family):
                 uniform = rng.random((n, 1)) * cumulative[:, -1:]
                 codes[:, i] = (uniform >= cumulative[:, :-1]).sum(axis=1)
         return codes
+
+    def _contributions(self, data: Any, method: str) -> Array:
+        if method == LIKELIHOOD:
+            return self.logpdf(data) - self.log_partition()
+        codes, total = self._codes(data), np.zeros(len(data))
+        for i in range(self.dim):
+            logs = self._log_conditional(codes, i)
+            top = logs.max(axis=1)
+            total += logs[np.arange(len(codes)), codes[:, i]] - top
+            total -= np.log(np.exp(logs - top[:, None]).sum(axis=1))
+        return total
 
     def _codes(self, x: ArrayLike) -> Codes:
         return self.domain.encode(self._points(x))

@@ -34,6 +34,10 @@ class Lifetimes(Family):
     _events_at_zero: ClassVar[bool] = False
     """Whether the density is positive and finite at time zero, so that events there can be fitted."""
 
+    def _contributions(self, data: Any, method: str) -> Array:
+        censored = as_censored(data, type(self).__name__)
+        return censored.log_likelihood(self.hazard, self.cumulative_hazard)
+
     @classmethod
     def fit(cls, data: Any) -> Self:
         """Maximum likelihood.

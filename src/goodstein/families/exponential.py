@@ -8,6 +8,7 @@ import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_positive
+from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes
 from goodstein.types import Array, BoolArray
 
@@ -45,6 +46,8 @@ class Exponential(Lifetimes):
     _events_at_zero = True
 
     scale: float
+
+    _free = free(scale=Positive())
 
     def __init__(self, scale: float = 1.0) -> None:
         self._set(scale=as_positive("scale", scale))

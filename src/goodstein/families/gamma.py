@@ -8,6 +8,7 @@ import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_positive
+from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, maximise, times_log
 from goodstein.types import Array, BoolArray
 
@@ -57,6 +58,8 @@ class Gamma(Lifetimes):
 
     shape: float
     scale: float
+
+    _free = free(shape=Positive(), scale=Positive())
 
     def __init__(self, shape: float = 1.0, scale: float = 1.0) -> None:
         self._set(shape=as_positive("shape", shape), scale=as_positive("scale", scale))

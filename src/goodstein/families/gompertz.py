@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.families.checks import as_parameter, as_positive
+from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, increasing_root
 from goodstein.types import Array, BoolArray
 
@@ -56,6 +58,8 @@ class Gompertz(Lifetimes):
     rate: float
     growth: float
 
+    _free = free(rate=Positive(), growth=Positive())
+
     def __init__(self, rate: float = 1.0, growth: float = 1.0) -> None:
         slope = as_parameter("growth", growth)
         if slope.ndim or slope < 0:
@@ -82,6 +86,9 @@ class Gompertz(Lifetimes):
             reason = f"the fitted Gompertz hazard at time 0 underflows, {why}."
             raise InputError(reason, argument="data", remedy="Measure time from a later origin.")
         return rate / latest, growth / latest
+
+    def _fit_fixed(self, **options: Any) -> tuple[str, ...]:
+        return () if self.growth > 0 else ("growth",)  # at zero it ended at its bound
 
     def _log_hazard(self, t: Array) -> Array:
         return math.log(self.rate) + self.growth * t

@@ -11,6 +11,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families import discrete
 from goodstein.families.checks import as_entries
+from goodstein.families.coordinates import Couplings, Location, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
@@ -56,6 +57,8 @@ class Ising(LatticeFamily):
     theta: Array
     mu: Array
 
+    _free = free(theta=Couplings(), mu=Location())
+
     def __init__(self, theta: ArrayLike, mu: ArrayLike = 0.0) -> None:
         couplings = discrete.as_couplings("theta", theta)
         d = len(couplings)
@@ -98,7 +101,7 @@ class Ising(LatticeFamily):
         small = 2**self.dim <= discrete.FIT_STATES
         if method == "likelihood" or (method is None and small):
             return super()._fit_method(penalty=penalty)
-        return "maximum pseudo-likelihood"
+        return f"penalised {discrete.PSEUDOLIKELIHOOD}" if penalty else discrete.PSEUDOLIKELIHOOD
 
     def _log_weight(self, codes: Codes) -> Array:
         spins = _spins(codes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, as_vectors, require_positive, require_spread
+from goodstein.families.coordinates import Location, Positive, free
 from goodstein.types import Array, ArrayLike
 
 
@@ -50,6 +51,8 @@ class Laplace(Family):
     loc: Array
     scale: Array
 
+    _free = free(loc=Location("scale"), scale=Positive())
+
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> None:
         center, spread = as_vectors(loc=loc, scale=scale)
         require_positive("scale", spread)
@@ -69,6 +72,11 @@ class Laplace(Family):
     def logpdf(self, x: ArrayLike) -> Array:
         terms = np.abs(self._points(x) - self.loc) / self.scale + np.log(2 * self.scale)
         return np.asarray(-terms.sum(axis=1))
+
+    def _influence_values(self, data: Any) -> Array:
+        """The sign of x − μ, in units of b, and |x − μ|/b − 1: the median has no smooth likelihood."""
+        z = (self._points(data) - self.loc) / self.scale
+        return np.hstack([np.sign(z), np.abs(z) - 1])
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         return rng.laplace(self.loc, self.scale, (n, self.dim))

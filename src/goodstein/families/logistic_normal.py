@@ -10,6 +10,7 @@ import numpy as np
 from goodstein.domains import Simplex
 from goodstein.families.base import Family
 from goodstein.families.checks import as_compositions
+from goodstein.families.coordinates import Definite, Location, free
 from goodstein.families.normal import Normal, mean_and_covariance
 from goodstein.types import Array, ArrayLike
 
@@ -62,6 +63,8 @@ class LogisticNormal(Family):
     domain: Simplex
     _normal: Normal
 
+    _free = free(mean=Location("cov"), cov=Definite())
+
     def __init__(self, mean: ArrayLike, cov: ArrayLike = 1.0) -> None:
         normal = Normal(mean, cov)
         self._set(mean=normal.mean, cov=normal.cov, _normal=normal, domain=Simplex(normal.dim + 1))
@@ -92,6 +95,9 @@ class LogisticNormal(Family):
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         return self.domain.from_logratio(self._normal.sample(n, rng))
+
+    def _influence_values(self, data: Any) -> Array:
+        return self._normal._influence_values(self.domain.to_logratio(self._points(data)))
 
     def _brief(self) -> dict[str, Any]:
         return super()._brief() | {"variances": self.cov.diagonal()}

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from goodstein.families.checks import as_number, as_positive
+from goodstein.families.coordinates import Location, Positive, free
 from goodstein.families.durations import Lifetimes, maximise
 from goodstein.types import Array, BoolArray
 
@@ -53,6 +54,8 @@ class LogNormal(Lifetimes):
 
     mu: float
     sigma: float
+
+    _free = free(mu=Location("sigma"), sigma=Positive())
 
     def __init__(self, mu: float = 0.0, sigma: float = 1.0) -> None:
         self._set(mu=as_number("mu", mu), sigma=as_positive("sigma", sigma))

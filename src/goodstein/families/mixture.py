@@ -11,6 +11,7 @@ from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
 from goodstein.families.checks import as_parameter, as_sample, as_vector, require_positive, require_spread
+from goodstein.families.coordinates import Definite, Location, Shares, free
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
@@ -62,6 +63,8 @@ class GaussianMixture(Family):
     means: Array
     covs: Array
     _scatters: tuple[Scatter, ...]
+
+    _free = free(weights=Shares(), means=Location("covs"), covs=Definite())
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covs: ArrayLike = 1.0) -> None:
         weights = as_vector("weights", weights)

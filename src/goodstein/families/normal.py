@@ -10,6 +10,7 @@ import numpy as np
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, require_spread
+from goodstein.families.coordinates import Definite, Location, free, lower_of
 from goodstein.families.scatter import Scatter, location_and_scatter
 from goodstein.types import Array, ArrayLike
 
@@ -51,6 +52,8 @@ class Normal(Family):
     cov: Array
     _scatter: Scatter
 
+    _free = free(mean=Location("cov"), cov=Definite())
+
     def __init__(self, mean: ArrayLike = 0.0, cov: ArrayLike = 1.0) -> None:
         center, scatter = location_and_scatter("mean", mean, "cov", cov)
         self._set(mean=center, cov=scatter.matrix, _scatter=scatter, domain=Euclidean(len(center)))
@@ -69,6 +72,10 @@ class Normal(Family):
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         return self.mean + rng.standard_normal((n, self.dim)) @ self._scatter.factor.T
 
+    def _influence_values(self, data: Any) -> Array:
+        """z = L⁻¹(x − μ), and the lower triangle of zzᵀ − 1."""
+        return moment_influence(self._points(data) - self.mean, self._scatter)
+
     def _brief(self) -> dict[str, Any]:
         return super()._brief() | {"variances": self.cov.diagonal()}
 
@@ -77,6 +84,12 @@ def log_normal(difference: Array, scatter: Scatter) -> Array:
     """Log density of N(0, Σ) at each row of (n, d), (n,)."""
     constant = scatter.logdet + difference.shape[1] * LOG_2PI
     return np.asarray(-0.5 * (scatter.squared_distance(difference) + constant))
+
+
+def moment_influence(difference: Array, scatter: Scatter) -> Array:
+    """Influence values of a mean and a covariance in the coordinates of :attr:`Normal._free`, (n, p)."""
+    z = np.linalg.solve(scatter.factor, difference.T).T
+    return np.hstack([z, lower_of(z[:, :, None] * z[:, None, :] - np.eye(z.shape[1]))])
 
 
 def mean_and_covariance(x: Array, name: str = "`x`") -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from goodstein.errors import InputError, ScoreError
 from goodstein.families.checks import as_vector, require_positive
+from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, durations_and_events
 from goodstein.types import Array, ArrayLike
 
@@ -55,6 +56,8 @@ class PiecewiseExponential(Lifetimes):
     hazards: Array
     _starts: Array
     _reached: Array
+
+    _free = free(hazards=Positive())
 
     def __init__(self, breakpoints: ArrayLike, hazards: ArrayLike) -> None:
         ends = _as_breakpoints(breakpoints)

@@ -11,6 +11,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families import discrete
 from goodstein.families.checks import as_parameter
+from goodstein.families.coordinates import Contrasts, Couplings, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
 
@@ -49,6 +50,8 @@ class Potts(LatticeFamily):
     levels: Any
     couplings: Array
     field: Array
+
+    _free = free(field=Contrasts(), couplings=Couplings())
 
     def __init__(self, levels: ArrayLike, couplings: ArrayLike, field: ArrayLike = 0.0) -> None:
         matrix = discrete.as_couplings("couplings", couplings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_positive, as_sample
+from goodstein.families.coordinates import Definite, Location, Positive, free
 from goodstein.families.gamma import log_gamma_variates
 from goodstein.families.normal import mean_and_covariance
 from goodstein.families.scatter import Scatter, location_and_scatter
@@ -68,6 +69,8 @@ class StudentT(Family):
     shape: Array
     _scatter: Scatter
 
+    _free = free(df=Positive(), loc=Location("shape"), shape=Definite())
+
     def __init__(self, df: float, loc: ArrayLike = 0.0, shape: ArrayLike = 1.0) -> None:
         center, scatter = location_and_scatter("loc", loc, "shape", shape)
         self._set(df=as_positive("df", df), loc=center, shape=scatter.matrix)
@@ -96,6 +99,11 @@ class StudentT(Family):
         # The bounded search never tries the ends themselves.
         log_df = min((low, float(best.x), high), key=profile)
         return cls(math.exp(log_df), *_em(x, math.exp(log_df)))
+
+    def _fit_fixed(self, df: float | None = None, **options: Any) -> tuple[str, ...]:
+        # At the end of its range it was not estimated either.
+        low, high = DF_RANGE
+        return () if df is None and 1.001 * low < self.df < 0.999 * high else ("df",)
 
     def score(self, x: ArrayLike) -> Array:
         difference = self._points(x) - self.loc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Self
 
 import numpy as np
@@ -64,6 +65,14 @@ class VonMises(Family):
         mean = math.atan2(north, east)
         # 1 − cos(x − μ) without cancellation.
         return cls(mean, concentration(2.0 * float((np.sin(0.5 * (angles - mean)) ** 2).mean()), 2))
+
+    def coordinates(self, fixed: Collection[str] = ()) -> tuple[str, ...]:
+        """κ cos μ and κ sin μ, of which the density is a smooth function at κ = 0 too."""
+        return "kappa cos mean", "kappa sin mean"
+
+    def moved(self, by: Array, fixed: Collection[str] = ()) -> Self:
+        east, north = self.kappa * math.cos(self.mean) + by[0], self.kappa * math.sin(self.mean) + by[1]
+        return type(self)(math.atan2(north, east), math.hypot(east, north))
 
     def score(self, x: ArrayLike) -> Array:
         return np.asarray(-self.kappa * np.sin(self._points(x) - self.mean))

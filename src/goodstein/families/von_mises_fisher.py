@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Self
 
 import numpy as np
@@ -77,6 +78,15 @@ class VonMisesFisher(Family):
         # 1 − x·μ without cancellation.
         spread = 0.5 * float(((points - mean) ** 2).sum(axis=1).mean())
         return cls(mean, concentration(spread, points.shape[1]))
+
+    def coordinates(self, fixed: Collection[str] = ()) -> tuple[str, ...]:
+        """κμ, of which the density is a smooth function at κ = 0 too."""
+        return tuple(f"kappa mu[{k}]" for k in range(self.dim))
+
+    def moved(self, by: Array, fixed: Collection[str] = ()) -> Self:
+        natural = self.kappa * self.mu + by
+        kappa = float(np.linalg.norm(natural))
+        return type(self)(natural / kappa if kappa else self.mu, kappa)
 
     def score(self, x: ArrayLike) -> Array:
         return np.tile(self.kappa * self.mu, (len(self._points(x)), 1))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from goodstein.families.checks import as_positive
+from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, increasing_root, times_log
 from goodstein.types import Array, BoolArray
 
@@ -51,6 +52,8 @@ class Weibull(Lifetimes):
 
     scale: float
     shape: float
+
+    _free = free(scale=Positive(), shape=Positive())
 
     def __init__(self, scale: float = 1.0, shape: float = 1.0) -> None:
         self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape))

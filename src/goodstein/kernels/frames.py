@@ -13,9 +13,10 @@ from goodstein.types import Array
 
 MANY = 50
 """Rows for each coordinate from which on the metric of the score is taken as it is."""
-MOVED = 0.1
-"""By how many standard deviations a metric about the mean may move the statistic of a true model, at most."""
-SKEW = 2.0
+LINEAR = 5
+"""Rows for each coordinate from which on the linear part of a score is found by regression."""
+MOVED = 0.05
+"""By how many standard deviations a metric about the mean may move the upper quantile of the statistic."""
 MARGIN = 1.05
 """How far beyond the range of the eigenvalues of noise, in theory, others begin."""
 CONSTANT = 1e-9
@@ -135,14 +136,19 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
 
     Notes
     -----
-    With fewer than 50 rows for each coordinate only those eigenvalues of the correlations count that
-    independent coordinates would hardly have, beyond :math:`(1 \pm \sqrt{m/n})^2`; others are set to one.
+    Dividing by an M that comes from the same data costs level or power, as Hotelling's T² does, and more of
+    it the more coordinates there are. Three things keep the cost small.
 
-    A mean ā that is not zero, which is what a test looks for, makes M larger, and power is lost. But M about
-    the mean makes the statistic of a true model larger, by about b/n, b = k(k + 1) + 2(m − k) with k the
-    eigenvalues that count, at a standard deviation of √(2m): in 20 dimensions with n = 200 and
-    all correlations .17 were rejected at the level .05. So M is about c·ā, with c² as large as moves
-    the statistic by a tenth of its standard deviation, or one.
+    1. For G = 1 and n ≥ 5m the score is split into its regression on the points and a rest, s = −B(y − ȳ) +
+       s̄ + e. Under the model E ssᵀ = E(B + Bᵀ)/2 + E eeᵀ, and the first term has no noise where the score is
+       linear, as that of a normal distribution is. With ϱ the share of the second, n/ϱ² stands for n below.
+    2. With n < 50m only those eigenvalues of the correlations count that independent coordinates would
+       hardly have, beyond :math:`(1 \pm \sqrt{m/n})^2`; others are set to one.
+    3. A mean ā that is not zero, which is what a test looks for, makes M larger, and power is lost. But M
+       about the mean makes large statistics of a true model larger: with k eigenvalues that count, by about
+       Q²/n at a standard deviation of √(2m), Q the upper quantile of χ² with k degrees of freedom.
+       (In 20 dimensions, n = 200, .17 were rejected at the level .05.) So c·āāᵀ is taken off, with c as large
+       as moves that quantile by a twentieth of a standard deviation, or one.
     """
     if weight is not None and weight.ndim == 3:
         return None
@@ -156,44 +162,58 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     if weight is not None and weight.ndim == 2:
         free = np.flatnonzero(np.ptp(weight * unit, axis=0) <= CONSTANT)
     seen = value / size
-    about_zero, mean = seen.T @ seen / n, seen.mean(axis=0)
-    many = n >= MANY * m
-    _, counting = _correlations(about_zero[np.ix_(free, free)], n, many)
-    excess = counting * (counting + 1) + 2 * (m - counting) + SKEW * float(_skewness(seen) @ _skewness(seen))
-    share = min(1.0, MOVED * np.sqrt(2.0 * m) * n / excess)
-    moments = about_zero - share * np.outer(mean, mean)
-    size = size * np.sqrt(np.where(np.diag(moments) > 0, np.diag(moments), 1.0))
+    mean = seen.mean(axis=0)
+    moments, noise = seen.T @ seen / n, 1.0
+    if weight is None and n >= LINEAR * m:
+        moments, noise = _regressed((points - points.mean(axis=0)) * size, seen, moments)
+    rows = n / max(noise, SINGULAR) ** 2
+    block = np.ix_(free, free)
+    _, counting = _correlations(moments[block], rows)
+    quantile = counting + 1.65 * np.sqrt(2.0 * counting)
+    share = min(1.0, MOVED * np.sqrt(2.0 * m) * rows / (quantile**2 + 5.0 * (m - counting)))
+    moments -= share * np.outer(mean, mean)
+    diagonal = np.diag(moments)
+    size = size * np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    correlation, counting = _correlations(moments[block], rows)
+    if len(free) < 2 or not counting:
+        return Frame(size, unit)
     linear = np.diag(size)
-    linear[np.ix_(free, free)] = size[free, None] * _factor(
-        _correlations(moments[np.ix_(free, free)], n, many)[0]
-    )
-    return Frame(linear if linear[~np.eye(m, dtype=bool)].any() else size, unit)
+    linear[block] = size[free, None] * _factor(correlation)
+    return Frame(linear, unit)
 
 
-def _skewness(unit: Array) -> Array:
-    """Third over second moments of every column, about the mean."""
-    centred = unit - unit.mean(axis=0)
-    variance = np.mean(centred**2, axis=0)
-    return np.asarray(np.mean(centred**3, axis=0) / np.where(variance > 0, variance, 1.0) ** 1.5)
+def _regressed(points: Array, value: Array, moments: Array) -> tuple[Array, float]:
+    """Moments by regression, (B + Bᵀ)/2 + mean eeᵀ + āāᵀ, and ϱ; as they are where that is not positive."""
+    n, m = points.shape
+    centred = value - value.mean(axis=0)
+    slopes, *_ = np.linalg.lstsq(points, centred, rcond=None)
+    rest = centred - points @ slopes
+    spread = rest.T @ rest / (n - m)
+    found = -0.5 * (slopes + slopes.T) + spread
+    try:
+        np.linalg.cholesky(found)
+    except np.linalg.LinAlgError:
+        return moments, 1.0
+    noise = min(1.0, float(np.trace(np.linalg.solve(found, spread))) / m)
+    mean = value.mean(axis=0)
+    return found + np.outer(mean, mean), noise
 
 
-def _correlations(moments: Array, n: int, many: bool) -> tuple[Array, int]:
-    """Correlations, with those eigenvalues set to one that n rows do not tell from it, and how many count."""
+def _correlations(moments: Array, rows: float) -> tuple[Array, int]:
+    """Correlations, eigenvalues that so many rows do not tell from one set to it, and how many count."""
     m = len(moments)
     size = np.sqrt(np.diag(moments))
     size = np.where(size > 0, size, 1.0)
     unit = moments / np.outer(size, size)
     np.fill_diagonal(unit, 1.0)
-    if many or m < 2:
+    if m < 2 or rows >= MANY * m:
         return unit, m
     eigenvalues, vectors = np.linalg.eigh(unit)
-    share = np.sqrt(m / n)
+    share = np.sqrt(m / rows)
     low = 0.0 if share >= 1.0 else (1.0 - share) ** 2 / MARGIN
     noise = (eigenvalues >= low) & (eigenvalues <= MARGIN * (1.0 + share) ** 2)
     noise |= (share >= 1.0) & (eigenvalues < 1.0)
     counting = m - int(noise.sum())
-    if not counting:
-        return np.eye(m), 0
     return np.asarray((vectors * np.where(noise, 1.0, eigenvalues)) @ vectors.T), counting
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from goodstein.data.base import Data, OwnData
 from goodstein.data.points import Points, draw
+from goodstein.errors import InputError
 from goodstein.models.provenance import Fit, Fittable, provenance_of
-from goodstein.types import RNG
+from goodstein.types import RNG, Array
 from goodstein.validation import as_generator
 
 
@@ -53,6 +54,13 @@ class AnyModel(Fittable):
     def on(self, domain: Any) -> Self:
         """The same model, declared to live on a domain."""
         return self
+
+    def log_likelihood(self, observations: Any) -> Array:
+        """The log likelihood of each observation, (n,)."""
+        raise InputError(
+            f"{self.name} has no log likelihood.",
+            remedy="Say in another way how its parameters were fitted, or use ParametricBootstrap(fit).",
+        )
 
     def default_operator(self) -> Any:
         """The operator for users who name none; None leaves the choice to the domain."""

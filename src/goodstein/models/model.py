@@ -174,6 +174,9 @@ class Model(FunctionModel):
             raise ScoreError(reason, rows=bad, remedy=remedy)
         return values
 
+    def log_likelihood(self, observations: Array) -> Array:
+        return self.logpdf(observations)
+
     def sample(self, n: int, rng: RNG = None) -> Array:
         """Draw ``n`` independent points, (n, d), with a seed or generator."""
         if not self.has_sample:

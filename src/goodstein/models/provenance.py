@@ -14,7 +14,8 @@ import numpy as np
 
 from goodstein.data.rows import SeenRows
 from goodstein.frozen import Frozen
-from goodstein.types import Array, BoolArray
+from goodstein.models.influence import Influence
+from goodstein.types import BoolArray
 
 ENOUGH = 0.05
 """Share of the larger of both, data and rows of a fit, from which on what they have in common matters."""
@@ -42,14 +43,15 @@ class Fit:
     rows
         The rows that it was fitted to, or what tells of them.
     influence
-        Influence values of the rows on the parameters, or what makes them; None where they are not known.
+        A function of the rows that returns their influence on the parameters, and the models around the fit;
+        None where that is not known.
     refit
         A function of other data that returns the model that the same method fits to these.
     """
 
     method: str | None
     rows: Recognising
-    influence: Callable[..., Array] | None = None
+    influence: Callable[[Any], Influence] | None = None
     refit: Refitting | None = None
 
     def matters(self, known: BoolArray) -> bool:
@@ -102,6 +104,10 @@ class Fittable:
     def _fit_method(self, **options: Any) -> str | None:
         """How ``fit`` has fitted this with these options."""
         return "maximum likelihood"
+
+    def _fit_influence(self, how: str | None, **options: Any) -> Callable[[Any], Influence] | None:
+        """What tells the influence of the rows on the parameters that ``fit`` found with these options."""
+        return None
 
 
 class FittableValue(Fittable, Frozen):
@@ -158,7 +164,9 @@ def _remembering(function: Callable[..., Any]) -> Callable[..., Any]:
         options = _unused({key: value for key, value in given.items() if key not in ("cls", first)})
         fitted = function(cls, *args, **kwargs)
         rows = SeenRows(cls._fit_data(given[first], **options))
-        return fitted.remember(Fit(fitted._fit_method(**options), rows, refit=Refit(cls, options)))
+        method = fitted._fit_method(**options)
+        influence = fitted._fit_influence(method, **options)
+        return fitted.remember(Fit(method, rows, influence, Refit(cls, options)))
 
     return fit
 

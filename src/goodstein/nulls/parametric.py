@@ -24,6 +24,12 @@ class ParametricBootstrap(Simulating):
     not know that and is conservative. Refitting every simulated sample makes the same
     optimism part of the null distribution.
 
+    The statistic of a simulated sample is multiplied by the ratio of the means of h(x, x), the observed one
+    to its own: what is compared is the ratio U / mean h(x, x). U itself grows with the squared size of the
+    scores, which fits overstate, those to simulated samples once more: p-values above .9 hardly ever came out
+    at n = 20. The ratio depends on the parameters much less, and for families of locations and scales not at
+    all, so that there the p-value is exact.
+
     Parameters
     ----------
     fit
@@ -68,7 +74,7 @@ class ParametricBootstrap(Simulating):
                 f"({collection.model.name}). The p-value answers whether the family fits only if the "
                 "tested model is fit(data)."
             )
-        return Refitted(collection, fit.begun(collection.data.observations), seed)
+        return Refitted(collection, fit.begun(collection.data.observations), seed, sizes(collection))
 
     def _refitting(self, model: Any) -> Refitting:
         """The user's function, or the one that fitted the model."""
@@ -94,11 +100,19 @@ class Refitted:
     collection: Collection
     fit: Refitting
     seed: int
+    sizes: Array
 
     def __call__(self, k: int) -> Array:
-        """They depend on the seed and on k alone."""
+        """They depend on the seed and on k alone; in units of the observed mean of h(x, x)."""
         sample = self.collection.simulate(np.random.default_rng([self.seed, k]))
-        return refitted(self.collection.with_data(sample), self.fit, f"simulated sample {k}").statistics()
+        again = refitted(self.collection.with_data(sample), self.fit, f"simulated sample {k}")
+        return np.asarray(again.statistics() * self.sizes / sizes(again))
+
+
+def sizes(collection: Collection) -> Array:
+    """The mean of h(x, x) over the observations, for every member; one where it is zero."""
+    found = np.array([form.diagonal().mean() for form in collection.forms])
+    return np.where(found > 0.0, found, 1.0)
 
 
 def refitted(collection: Collection, fit: Refitting, what: str) -> Collection:

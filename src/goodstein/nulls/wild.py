@@ -47,7 +47,8 @@ class WildBootstrap(Null):
 
     References
     ----------
-    Chwialkowski, Strathmann, Gretton (2016), A kernel test of goodness of fit.
+    Chwialkowski, Strathmann, Gretton (2016), A kernel test of goodness of fit. Canay, Romano, Shaikh (2017),
+    Randomization tests under an approximate symmetry assumption, for signs of few batches.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class WildBootstrap(Null):
 
     def smallest_pvalue(self, asked: Problem | Collection, n: int) -> float:
         """The probability of equal signs in all rows: such a draw is the statistic itself."""
-        flip, starts = self._changes(asked)
+        flip, starts = self._changes(asked, n)
         return float((1.0 - flip) ** (n - len(starts)) * 0.5 ** (len(starts) - 1))
 
     def allows(self, dependence: Dependence) -> bool:
@@ -103,14 +104,16 @@ class WildBootstrap(Null):
     ) -> IndependentSigns | OrthogonalSigns:
         """Random signs of n rows."""
         seed = draw_seed(rng)
-        flip, starts = self._changes(asked)
+        flip, starts = self._changes(asked, n)
         if self.signs == "orthogonal" and flip == 0.5:
             return OrthogonalSigns(seed, n, self.n_resamples)
         return IndependentSigns(seed, n, self.n_resamples, flip, tuple(map(int, starts)))
 
-    def _changes(self, asked: Problem | Collection) -> tuple[float, Sequence[int]]:
+    def _changes(self, asked: Problem | Collection, n: int) -> tuple[float, Sequence[int]]:
         """The probability that a sign changes, and rows before which it is one half whatever it is else."""
         if not isinstance(self.flip, str):
-            return float(self.flip), np.cumsum([0, *asked.data.sequences[:-1]]).tolist()
+            # Some operators look at a part of the data only.
+            sequences = asked.data.sequences if len(asked.data) == n else (n,)
+            return float(self.flip), np.cumsum([0, *sequences[:-1]]).tolist()
         dependence = asked.dependence
         return (0.0, dependence.batches.tolist()) if dependence.found else (0.5, [0])

@@ -49,6 +49,10 @@ class Operator(ABC):
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
         """The operator at each observation; see :class:`goodstein.SteinFeatures`."""
 
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> Features:
+        """The features of another model close by, with the random numbers of the first, if there are any."""
+        return self.features(nearby, domain, data)
+
     def on(self, domain: Domain) -> Operator:
         """With what it takes from the domain fixed, before anything else is asked of it."""
         return self

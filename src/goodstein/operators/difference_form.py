@@ -13,7 +13,7 @@ levels. A block costs two products, of widths d·(1 + 2L) and d·L, and one expo
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -26,6 +26,7 @@ from goodstein.kernels import Kernel, Whitened
 from goodstein.kernels.lattice import LatticeKernel
 from goodstein.numerics.distances import Placed, placed
 from goodstein.numerics.ranges import cut
+from goodstein.stein.features import joined_arrays
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 
@@ -52,6 +53,10 @@ class DifferenceFeatures:
     def points(self) -> Array:
         """The codes as numbers, for bandwidth rules and radial kernels."""
         return self.codes.astype(np.float64)
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another."""
+        return joined_arrays(self, others, ("codes", "moved", "stayed"))
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a product kernel, a radial kernel or any function of two arrays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -97,8 +98,14 @@ class MeanEmbedding(Operator):
         drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
         return EmbeddingFeatures(self._points(domain, data), drawn)
 
-    def _drawn(self, model: Any, domain: Domain, n: int) -> Drawn:
-        """Draws for n observations, and landmarks."""
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        """Draws of the first model, weighted by the ratio of both densities, where these are known."""
+        if nearby is model or not (model.has_logpdf and nearby.has_logpdf):
+            return self.features(nearby, domain, data)
+        return EmbeddingFeatures(self._points(domain, data), self._drawn(model, domain, len(data), nearby))
+
+    def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
+        """Draws for n observations, and landmarks; with weights for a model close by."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -107,7 +114,12 @@ class MeanEmbedding(Operator):
             drawn = np.maximum(drawn, np.finfo(float).tiny)
         points = self._points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
-        return Drawn(others, points[: self.landmarks])
+        weights = None
+        if nearby is not None:
+            drawn = drawn[self.landmarks :]
+            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
+            weights = (ratio / ratio.mean()).reshape(n, self.draws)
+        return Drawn(others, points[: self.landmarks], weights)
 
     def _points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -169,16 +181,23 @@ def _require_sampler(model: Any) -> None:
 
 @dataclass(frozen=True)
 class Drawn(Located):
-    """Draws for each of n observations, (n, m, k), and landmarks Z, (L, k)."""
+    """Draws for each of n observations, (n, m, k), landmarks Z, (L, k), and weights of the draws, (n, m)."""
 
     others: Array
     landmarks: Array
+    weights: Array | None = None
     _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
+
+    def joined(self, others: Sequence[Drawn]) -> Drawn:
+        """These and the others, one after another, seen at the landmarks of these."""
+        parts = [self, *others]
+        weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
+        return Drawn(np.concatenate([p.others for p in parts]), self.landmarks, np.concatenate(weights))
 
     @cached_property
     def frame(self) -> Frame:
@@ -204,8 +223,10 @@ class Seen:
         n, m, k = drawn.others.shape
         self.means = np.empty((n, self.root.shape[1]))
         for rows in cut(0, n, max(1, CHUNK // m)):
-            values = self.at(drawn.others[rows].reshape(-1, k))
-            self.means[rows] = values.reshape(-1, m, len(self.marks)).mean(axis=1) @ self.root
+            each = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
+            if drawn.weights is not None:
+                each *= drawn.weights[rows, :, None]
+            self.means[rows] = each.mean(axis=1) @ self.root
 
     def at(self, points: Array) -> Array:
         """k(x, Z)."""
@@ -227,6 +248,11 @@ class EmbeddingFeatures(Located):
     @property
     def shared(self) -> Located:
         return self.drawn
+
+    def joined(self, others: Sequence[EmbeddingFeatures]) -> EmbeddingFeatures:
+        """These and the others, one after another, seen at the landmarks of these."""
+        observations = np.concatenate([part.observations for part in (self, *others)])
+        return EmbeddingFeatures(observations, self.drawn.joined([other.drawn for other in others]))
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""

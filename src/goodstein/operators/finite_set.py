@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -52,6 +53,10 @@ class FiniteSetFeatures(Located):
     def points(self) -> Array:
         """What bandwidth rules look at, (n, m)."""
         return self.inner.points
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another."""
+        return replace(self, inner=self.inner.joined([other.inner for other in others]))
 
     @property
     def frame(self) -> Frame | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
-from goodstein.stein.features import Features, SteinFeatures
+from goodstein.stein.features import Features, SteinFeatures, joined_features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.stein.totals import loose_block
 from goodstein.types import Array, Single
@@ -148,6 +149,12 @@ class Regularised(Wrapping):
 
     def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures | DrawnFeatures:
         """Those of the operator inside, at the data and at the reference points."""
+        return self.features_near(model, model, domain, data)
+
+    def features_near(
+        self, model: Any, nearby: Any, domain: Domain, data: Any
+    ) -> RegularisedFeatures | DrawnFeatures:
+        """Reference points are drawn from the first model, whichever of both is tested."""
         n, inner = len(data), self.inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
@@ -156,7 +163,7 @@ class Regularised(Wrapping):
                 reference = self._kept(
                     lambda: Reference(draw(model, domain, m, np.random.default_rng(seed))), m, model, domain
                 )
-                joint = inner.features(model, domain, np.vstack([data, reference.draws]))
+                joint = inner.features_near(model, nearby, domain, np.vstack([data, reference.draws]))
             except (InputError, ScoreError, SamplingError) as error:
                 inner.features(model, domain, data)  # an error here is about the user's own rows
                 raise type(error)(
@@ -168,7 +175,7 @@ class Regularised(Wrapping):
         if self.fraction is not None:
             order = np.random.default_rng([self.seed, 3]).permutation(n)
             reference, rest = np.sort(order[:m]), np.sort(order[m:])
-        features = inner.features(model, domain, data)
+        features = inner.features_near(model, nearby, domain, data)
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
@@ -244,6 +251,17 @@ class RegularisedFeatures(Located):
         """Those of all data, so that the bandwidth is that of the plain test."""
         return self.inner.points[: self.n_data]
 
+    def joined(self, others: Sequence[RegularisedFeatures]) -> RegularisedFeatures | None:
+        """The tested rows of these and of the others; the reference points stay those of the first."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None or self.n_data > len(self.rest):
+            return None
+        parts = [self, *others]
+        lengths = [int(max(part.rest[-1], part.reference[-1])) + 1 for part in parts]
+        starts = np.cumsum([0, *lengths[:-1]])
+        rest = [part.rest + start for part, start in zip(parts, starts, strict=True)]
+        return replace(self, inner=inner, rest=np.concatenate(rest))
+
     @cached_property
     def frame(self) -> Frame | None:
         """That of the plain test too."""
@@ -281,6 +299,17 @@ class DrawnFeatures(Located):
     @cached_property
     def shared(self) -> Located:
         return self.reference.seen(self.inner, self.n)
+
+    def joined(self, others: Sequence[DrawnFeatures]) -> RegularisedFeatures | None:
+        """The observations of these and of the others; the reference points stay those of the first."""
+        inner = joined_features(self.inner, [other.inner for other in others])
+        if inner is None:
+            return None
+        drawn = len(self.reference.draws)
+        starts = np.cumsum([0, *(part.n + len(part.reference.draws) for part in (self, *others))])
+        rest = [start + np.arange(part.n) for part, start in zip((self, *others), starts[:-1], strict=True)]
+        reference = np.arange(self.n, self.n + drawn)
+        return RegularisedFeatures(inner, reference, np.concatenate(rest), self.n, self.strength)
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the observations."""

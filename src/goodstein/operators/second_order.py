@@ -18,6 +18,7 @@ of three products of scores, and with derivatives of φ in t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,7 +33,7 @@ from goodstein.kernels import IMQ, Kernel, Median, Whitened
 from goodstein.models.model import Model
 from goodstein.numerics.distances import placed
 from goodstein.operators.base import Operator, tangent
-from goodstein.stein.features import require_finite
+from goodstein.stein.features import joined_arrays, require_finite
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 
@@ -266,6 +267,10 @@ class DiffusionFeatures:
     def __len__(self) -> int:
         return len(self.points)
 
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another."""
+        return joined_arrays(self, others, ("points", "drift", "diffusion"))
+
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
         return DiffusionForm(self.points, self.drift, kernel, self.diffusion)
@@ -283,6 +288,10 @@ class SphereFeatures:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another."""
+        return joined_arrays(self, others, ("points", "score"))
 
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""

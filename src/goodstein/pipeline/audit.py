@@ -109,8 +109,9 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
     if dependence.sorted_by is not None:
         return [
             question.warned(
-                f"The rows are sorted by column {dependence.sorted_by}, so their order says nothing about "
-                "time; whether they depend on each other could not be looked for."
+                f"The rows are sorted by column {dependence.sorted_by}, or nearly so, and their order says "
+                "nothing about time; whether they depend on each other could not be looked for. Draws of a "
+                "Markov chain are Chains([data])."
             )
         ]
     if not dependence.found:

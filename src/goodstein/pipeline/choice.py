@@ -10,6 +10,7 @@ from goodstein.data.points import Points, draw
 from goodstein.domains import Lattice
 from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.base import Null, as_null
+from goodstein.nulls.fitted import FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.problems.problem import Collection, Problem
@@ -40,14 +41,17 @@ def choose_null(
     """The user's null method, or the library's.
 
     By these rules, of which the first that applies decides: what the user names is taken as it is; one
-    observation alone has to be simulated; with ``"auto"``, or nothing and `automatic`, a model that can be
-    drawn from is simulated if that is affordable (:func:`obstacle`); otherwise the wild bootstrap.
+    observation alone has to be simulated; a model that knows that it was fitted to these very data, and how,
+    gets the wild bootstrap that takes account of it; with ``"auto"``, or nothing and `automatic`, a model
+    that can be drawn from is simulated where that is affordable (:func:`obstacle`); else the wild bootstrap.
     """
     replicated = problem.data.replicated
     named = isinstance(null, str) and null == AUTO
     if null is None or named:
         if not replicated:
             return Choice(MonteCarlo(199))
+        if (corrected := FittedWildBootstrap.where_known(problem, n_resamples)) is not None:
+            return Choice(corrected, "takes account of the fit of the model to these very data")
         if not (named or automatic):
             return Choice(WildBootstrap(n_resamples))
         reason = obstacle(problem)

@@ -16,8 +16,8 @@ from goodstein.types import Array
 
 LANDMARKS, RUN = 16, 2
 """Observations in whose company the others are looked at, and how many of them follow each other."""
-COLUMNS = 32
-"""Columns of the data, evenly spread, that are looked at."""
+COLUMNS, MOST = 32, 20_000
+"""Columns of the data, evenly spread, and rows, the first of every sequence, that are looked at."""
 
 
 def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
@@ -27,10 +27,12 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     zero. A few columns describe them all; the observations to which they belong are left out.
     """
     n = forms[0].n if forms else len(data)
+    forms = [form for form in forms if form.n == n]
     sequences = data.sequences if sum(data.sequences) == n else (n,)
     if not data.replicated or n < 2 * RUN:
         return Dependence(sequences)
-    kept, runs = np.ones(n, bool), []
+    within = np.concatenate([np.arange(rows) / rows for rows in sequences])
+    kept, runs = within < MOST / n, []
     if forms:
         count = max(1, min(LANDMARKS, n // 8) // RUN)
         firsts = [(2 * k + 1) * n // (2 * count) for k in range(count)]

@@ -102,8 +102,7 @@ def smallest_moves(problems: Sequence[Problem], squares: Sequence[float]) -> tup
     first = problems[0]
     if not isinstance(first.data, Points):
         return ()
-    rows = np.linspace(0, len(first.data) - 1, min(len(first.data), ROWS)).astype(np.intp)
-    x = first.observations[rows]
+    x = some_rows(first)
     found = []
     for change, unit, mover in _movers(first.domain, x):
         sizes = [_size(problem, x, mover, square) for problem, square in zip(problems, squares, strict=True)]
@@ -112,17 +111,40 @@ def smallest_moves(problems: Sequence[Problem], squares: Sequence[float]) -> tup
     return tuple(found)
 
 
+def shift_discrepancy(problem: Problem, size: float) -> float:
+    """The smallest KSD, over columns, of data shifted by so many standard deviations of one column."""
+    x = some_rows(problem)
+    movers = [mover for _, unit, mover in _movers(problem.domain, x) if unit == "standard deviations"]
+    if not movers:
+        raise InputError(
+            f"{problem.domain!r} has no column that can be shifted.",
+            argument="shift",
+            remedy="Pass `margin`, a share of the observations.",
+        )
+    before = _statistic(problem, x)
+    gained = [0.5 * (_statistic(problem, m(x, size)) + _statistic(problem, m(x, -size))) for m in movers]
+    return math.sqrt(max(min(gained) - before, np.finfo(float).tiny))
+
+
+def some_rows(problem: Problem) -> Array:
+    """Rows on which moves are tried."""
+    if not isinstance(problem.data, Points):
+        raise InputError(f"{type(problem.data).__name__} observations cannot be shifted.", argument="data")
+    rows = problem.observations
+    return np.asarray(rows[np.linspace(0, len(rows) - 1, min(len(rows), ROWS)).astype(np.intp)])
+
+
+def _statistic(problem: Problem, points: Array) -> float:
+    features = problem.fitted_operator.features(problem.model, problem.domain, points)
+    return quadratic_forms(features.form(problem.fitted_kernel), None, workers=1)[0]
+
+
 def _size(problem: Problem, x: Array, mover: Mover, square: float) -> float:
     """How far data have to be moved; infinite where that is too far."""
-
-    def statistic(points: Array) -> float:
-        features = problem.fitted_operator.features(problem.model, problem.domain, points)
-        return quadratic_forms(features.form(problem.fitted_kernel), None, workers=1)[0]
-
-    size, before = 0.2, statistic(x)
+    size, before = 0.2, _statistic(problem, x)
     for _ in range(STEPS):
         try:
-            gained = 0.5 * (statistic(mover(x, size)) + statistic(mover(x, -size))) - before
+            gained = 0.5 * sum(_statistic(problem, mover(x, sign * size)) for sign in (1, -1)) - before
         except InputError:  # where the model's score cannot be had
             return math.inf
         ratio = math.sqrt(square / gained) if gained > square / 16.0 else 4.0

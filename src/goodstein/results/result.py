@@ -11,12 +11,16 @@ import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.kernels.base import as_kernel
+from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
 from goodstein.plot.pictures import null_distribution
 from goodstein.problems.problem import Problem
+from goodstein.results.bound import bounded
 from goodstein.results.detectable import Detectable, detectable_square, smallest_moves
+from goodstein.results.tolerance import Tolerance, tolerance_of
 from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
-from goodstein.types import Array
+from goodstein.types import RNG, Array
+from goodstein.validation import as_generator, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +56,8 @@ class Member:
         −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
         average; the largest of them is the statistic of the test.
     critical, spread
-        The statistic with which this member alone makes the whole test reject at level .05, and the standard
-        deviation of its null distribution.
+        How far above the mean of its null distribution the statistic of this member alone makes the whole
+        test reject at level .05, and the standard deviation of that distribution.
     """
 
     operator: Any
@@ -141,8 +145,8 @@ class TestResult(Report):
     limit
         Why, where it exceeds .01, and what to do about it.
     asked
-        What :meth:`detectable` asks, data and model included. A result that is stored or sent to
-        another process leaves it behind.
+        What :meth:`detectable` and :meth:`tolerance` ask, data and model included. A result that is stored or
+        sent to another process leaves it behind.
     """
 
     __test__ = False  # not a test case, whatever pytest thinks of the name
@@ -225,7 +229,8 @@ class TestResult(Report):
         draws = self.null_distribution
         if self.statistic_name != Operator.statistic_name or len(draws) < 1 / SMALL - 1:
             return None
-        critical = float(np.quantile(draws, 1.0 - SMALL))
+        # From its mean on, which is below zero where the parameters were fitted to the same data.
+        critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())
         return math.sqrt(detectable_square(critical, float(draws.std()), POWER))
 
     def detectable(self) -> Detectable:
@@ -247,18 +252,66 @@ class TestResult(Report):
           shift of column 0            0.25 standard deviations
           change of scale of column 0  32%
         """
-        if not self.asked:
-            raise InputError(
-                "This result does not hold the data any more, or its statistic is no discrepancy, so nothing "
-                "can be tried on them.",
-                remedy="Ask the result of the test before it is stored or sent to another process.",
-            )
+        self._lead("detectable")
         ksd = self.detectable_ksd
         squares = [detectable_square(member.critical, member.spread, POWER) for member in self.members]
         if ksd is not None:
             squares = [ksd**2]
         moves = smallest_moves(self.asked, squares) if squares else ()
         return Detectable(SMALL, POWER, ksd, moves)
+
+    def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
+        r"""A lower confidence bound of the share of the population that the model cannot explain.
+
+        With enough data every model is rejected; this says how wrong it is. If a share ε of the observations
+        comes from elsewhere then KSD ≤ εB, B the largest discrepancy of one observation, so
+
+        .. math:: \varepsilon \ge (\sqrt{V} - \sqrt{q})_+ / B,
+
+        q the quantile of the wild bootstrap of V. It is a cautious bound: where the wrong observations are
+        not the worst ones possible it stays well below their share. B is found by a search.
+
+        Parameters
+        ----------
+        level
+            Level of confidence.
+        rng
+            Seed of the random signs, which are drawn anew.
+
+        Notes
+        -----
+        The operator and the kernel are those of the test, of a collection those of its first member, if under
+        them no observation counts without limit; otherwise on R^d and unbounded boxes
+        ``Standardised(Decaying())``. A model that was fitted to these data has an advantage.
+
+        References
+        ----------
+        Liu, Briol (2024), On the robustness of kernel goodness-of-fit tests, arXiv:2408.05854.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> x = model.sample(1000, rng=1)
+        >>> x[::5] = 4.0
+        >>> 0.05 < gs.ksd_test(x, model, rng=1).tolerance().share < 0.2
+        True
+        """
+        check_share(level, "level")
+        used, largest = bounded(self._lead("tolerance"))
+        null = self.null if isinstance(self.null, WildBootstrap) else WildBootstrap()
+        calibration = null.calibrate(used, workers=None, rng=as_generator(rng))
+        return tolerance_of(used, largest, calibration, level)
+
+    def _lead(self, method: str) -> Problem:
+        """What was asked first."""
+        if not self.asked:
+            raise InputError(
+                f"This result does not hold the data any more, or no discrepancy for {method}() to ask.",
+                remedy="Ask the result of the test before it is stored or sent to another process.",
+            )
+        return self.asked[0]
 
     def _verdict(self) -> str:
         if not self.audit.valid:

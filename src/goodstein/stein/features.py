@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,35 @@ class Features(Protocol):
         """The Stein matrix under a fitted kernel, block by block."""
 
 
+@runtime_checkable
+class Joinable(Features, Protocol):
+    """Features that can be put beside others of the same operator, such as those of a model close by."""
+
+    def joined(self, others: Sequence[Any]) -> Features | None:
+        """These and the others, one after another, in one matrix; None where parts of them cannot be."""
+
+
 def require_finite(remedy: str, arrays: Mapping[str, Array | None]) -> None:
     """Raise where a coefficient of an operator, with a row for each observation, is not finite."""
     for name, array in arrays.items():
         if array is not None and not np.isfinite(array).all():
             finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
             raise ScoreError(f"The operator's {name} is not finite at {describe_rows(~finite)}. {remedy}")
+
+
+def joined_features(first: Features, others: Sequence[Features]) -> Features | None:
+    """Features of one operator for several models, one after another; None where they cannot be joined."""
+    return first.joined(others) if isinstance(first, Joinable) else None
+
+
+Parts = TypeVar("Parts")
+
+
+def joined_arrays(first: Parts, others: Sequence[Parts], names: Sequence[str]) -> Parts:
+    """A frozen dataclass with these arrays, (n, …) or None, followed by those of the others."""
+    arrays = {name: [vars(part)[name] for part in (first, *others)] for name in names}
+    joined = {name: None if found[0] is None else np.concatenate(found) for name, found in arrays.items()}
+    return replace(first, **joined)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -163,16 +186,20 @@ class SteinFeatures(Located):
         inside = None if self.inside is None else self.inside.take(index)
         return replace(self, points=self.points[index], value=self.value[index], weight=weight, inside=inside)
 
+    def joined(self, others: Sequence[Self]) -> Self:
+        """These and the others, one after another, in the frame of these."""
+        return joined_arrays(self, others, ("points", "value", "weight"))
+
 
 @dataclass(frozen=True)
 class AnchoredFeatures(SteinFeatures):
-    """Features of one test function that also look at one fixed point: ξ_i f + c·f(y₀).
+    """Features of one test function that also look at one fixed point: ξ_i f + c_i·f(y₀).
 
-    y₀ is the `anchor`, (m,), and c, the same for all observations, the `anchor_value`.
+    y₀ is the `anchor`, (m,), and c the `anchor_value`, one number for all observations or (n,).
     """
 
     anchor: Array | None = None
-    anchor_value: float = 0.0
+    anchor_value: float | Array = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -180,11 +207,20 @@ class AnchoredFeatures(SteinFeatures):
             raise ScoreError(
                 "Anchored features need one test function and an anchor with as many coordinates."
             )
-        if not (np.isfinite(self.anchor).all() and np.isfinite(self.anchor_value)):
+        if not (np.isfinite(self.anchor).all() and np.isfinite(self.anchor_value).all()):
             raise ScoreError(
                 f"The operator's weight at the fixed point {self.anchor} is {self.anchor_value}, which is "
                 "not finite. Use an operator that does not need it."
             )
+
+    def take(self, index: npt.NDArray[np.intp]) -> Self:
+        c = self.anchor_value
+        some = c[index] if isinstance(c, np.ndarray) else c
+        return replace(super().take(index), anchor_value=some)
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        values = [np.broadcast_to(part.anchor_value, len(part)) for part in (self, *others)]
+        return replace(super().joined(others), anchor_value=np.concatenate(values))
 
     def _moved(self, frame: Frame) -> SteinFeatures:
         raise ScoreError("Features with a fixed point cannot be whitened. Pass the kernel inside Whitened.")
@@ -252,9 +288,9 @@ class SteinForm(BlockForm):
 
 
 class AnchoredForm(BlockForm):
-    """ξ_i plus c times the value at a fixed point y₀.
+    """ξ_i plus c_i times the value at a fixed point y₀.
 
-    With v_i = ⟨ξ_i, k(y₀, ·)⟩ the matrix is H + c·(v 1ᵀ + 1 vᵀ) + c² k(y₀, y₀).
+    With v_i = ⟨ξ_i, k(y₀, ·)⟩ the matrix is H + v cᵀ + c vᵀ + c cᵀ k(y₀, y₀).
     """
 
     def __init__(self, features: AnchoredFeatures, kernel: Kernel, inner: BlockForm | None = None) -> None:
@@ -264,11 +300,12 @@ class AnchoredForm(BlockForm):
         self._inner = inner if inner is not None else SteinForm(features, kernel)
 
     @cached_property
-    def _shift(self) -> tuple[Array, float]:
-        """c·v, (n,), and c²·k(y₀, y₀)."""
-        features, c = self.features, self.features.anchor_value
-        v = features.witness(self.kernel, np.asarray(features.anchor))[:, 0]
-        return c * v, c * c * float(self.kernel.profiles(np.zeros(1), order=0)[0][0])
+    def _parts(self) -> tuple[Array, Array]:
+        """v + ½ c·k(y₀, y₀) and c, (n,) both."""
+        features, kernel = self.features, self.kernel
+        c = np.broadcast_to(np.asarray(features.anchor_value, dtype=np.float64), self.n)
+        v = features.witness(kernel, np.asarray(features.anchor))[:, 0]
+        return v + 0.5 * c * float(kernel.profiles(np.zeros(1), order=0)[0][0]), c
 
     @property
     def n(self) -> int:
@@ -278,16 +315,15 @@ class AnchoredForm(BlockForm):
         return AnchoredForm(self.features.take(index), self.kernel, self._inner.take(index))
 
     def block(self, rows: slice, cols: slice) -> Array:
-        shift, constant = self._shift
+        v, c = self._parts
         out = self._inner.block(rows, cols)
-        out += (shift[rows] + constant)[:, None]
-        out += shift[cols]
+        out += np.column_stack([v[rows], c[rows]]) @ np.stack([c[cols], v[cols]])
         return out
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        shift, constant = self._shift
-        return self._inner, 1.0, (self.n - 1) * (2.0 * float(shift.sum()) + self.n * constant)
+        v, c = self._parts
+        return self._inner, 1.0, 2.0 * float(v.sum() * c.sum() - v @ c)
 
     def diagonal(self) -> Array:
-        shift, constant = self._shift
-        return np.asarray(self._inner.diagonal() + 2.0 * shift + constant)
+        v, c = self._parts
+        return np.asarray(self._inner.diagonal() + 2.0 * v * c)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Self
 
 import numpy as np
@@ -141,6 +141,13 @@ class Censored(Frozen, Data):
             reason = f"{bounded}, and the longest duration of the data is an event: {found}."
             raise SamplingError(reason, remedy=f"Use {given('null', 'WildBootstrap()')}.")
         return Censored(t, x <= c)
+
+    def log_likelihood(self, hazard: Callable[[Array], Array], cumulative: Callable[[Array], Array]) -> Array:
+        """log λ at the events less Λ, (n,), for λ and Λ as functions of times."""
+        out = -cumulative(self.durations)
+        with np.errstate(divide="ignore"):
+            out[self.event_observed] += np.log(hazard(self.durations[self.event_observed]))
+        return out
 
     def at_risk(self, times: ArrayLike | None = None) -> Array:
         """Y(t) = #{T_k ≥ t} at each time; at the durations themselves by default.

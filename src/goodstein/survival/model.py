@@ -167,6 +167,9 @@ class SurvivalModel(AnyModel):
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Censored:
         return self.sample(n, rng)
 
+    def log_likelihood(self, observations: Censored) -> Array:
+        return observations.log_likelihood(self.hazard, self.cumulative_hazard)
+
     def proportional(self, factor: float) -> Self:
         """The model with hazard factor·λ₀."""
         scaled = copy.copy(self)

@@ -156,7 +156,7 @@ def aggregated_test(
             joint[k].pvalue,
             float(adjusted[k]),
             float(observed[k]),
-            float(critical[k]),
+            float(critical[k] - joint.draws[k].mean()),
             float(joint.draws[k].std()),
         )
         for k, problem in enumerate(collection.problems)

@@ -12,6 +12,7 @@ from goodstein.operators.base import Operator
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
+from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
@@ -24,6 +25,7 @@ def ksd_test(
     operator: Operator | None = None,
     kernel: Kernel | None = None,
     null: Null | Literal["auto"] | None = None,
+    tolerance: float | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -31,13 +33,15 @@ def ksd_test(
     """Test whether a model fits data, by the kernel Stein discrepancy.
 
     The null hypothesis is that the rows of `data` are independent draws from `model`, which needs
-    to be known only up to its normalising constant.
+    to be known only up to its normalising constant. Rows that depend on each other in their order are found
+    and allowed for (:class:`WildBootstrap`).
 
     Parameters
     ----------
     data
         Observations, (n, d) or a data frame; (n,) for one dimension. Arrays of JAX and PyTorch, points of
-        shapely and geopandas, and draws in containers of arviz and xarray are read too. Right-censored
+        shapely and geopandas, and draws in containers of arviz and xarray are read too. Draws of Markov
+        chains are a list of arrays, an array (chains, draws, parameters) or :class:`Chains`. Right-censored
         durations are :class:`Censored`, a ``scipy.stats.CensoredData``, a structured array (event, time) or
         a data frame with these two columns; covariates and outcomes are :class:`Paired`; a list of point
         patterns, a graph, or a kind of your own (:class:`Data`) are taken where the model is one of them.
@@ -62,6 +66,11 @@ def ksd_test(
         a model fitted to the same data, :class:`ParametricBootstrap`. None takes ``WildBootstrap()``, and
         ``MonteCarlo(199)`` for one graph, which has to be simulated; ``"auto"`` simulates where that is
         affordable, as :func:`aggregated_test` does.
+    tolerance
+        A share of the observations that may be wrong, such as 0.05: the null hypothesis is then that no more
+        of the population than this comes from elsewhere, with the wild bootstrap alone and, where under the
+        usual operator an observation may count without limit, ``Standardised(Decaying())``; see
+        :meth:`TestResult.tolerance`.
     workers
         Threads, -1 for all cores, or a :class:`concurrent.futures.Executor`; the result is the
         same for all of them.
@@ -80,6 +89,8 @@ def ksd_test(
     """
     seeds = draw_seeds(as_generator(rng))
     problem = compose(data, model, domain, operator, kernel, seeds)
+    if tolerance is not None:
+        return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
     return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
 

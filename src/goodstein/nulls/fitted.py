@@ -1,0 +1,310 @@
+"""The wild bootstrap for models whose parameters were fitted to the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from goodstein.engine.executors import Workers
+from goodstein.errors import Explained, InputError, warn
+from goodstein.models.influence import Influence, of_equations, of_maximum
+from goodstein.nulls.base import Calibration, JointCalibration
+from goodstein.nulls.wild import WildBootstrap
+from goodstein.problems.problem import Collection, Problem
+from goodstein.stein.corrected import CorrectedForm, corrected, rows_for_slopes
+from goodstein.stein.features import Features, joined_features
+from goodstein.stein.shared import joint_statistics
+from goodstein.types import Array, ArrayLike
+
+LIKELIHOOD = "maximum likelihood"
+
+UNSOLVED = 0.2
+"""Standard errors that the parameters may be away from those that solve the equations of the fit."""
+
+FEW = 10
+"""Observations for each parameter below which first order does not tell enough."""
+
+REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
+
+
+@dataclass(frozen=True)
+class FittedWildBootstrap(WildBootstrap):
+    r"""The wild bootstrap for parameters that were fitted to the very data, without refitting.
+
+    A model fitted to the data fits them too well, and :class:`WildBootstrap` does not know that. To first
+    order the mean feature at the fit is the mean of
+
+    .. math:: \tilde\xi_i = \xi_i + \sum_a D_a\, \mathrm{IF}_{ia}, \qquad D_a = E\, \partial_{\theta_a} \xi,
+
+    with the influence :math:`\mathrm{IF}_i` of each observation on the parameters. Random signs are put on
+    these instead. Neither a sampler of the model nor another fit is needed.
+
+    With nothing said it is for models that know how they were fitted: by ``fit`` of :mod:`goodstein.families`
+    or by :mod:`goodstein.estimate`, and parametric fitters of lifelines. The fit must be to all of these
+    observations and no others. Bandwidths and scales that kernel and operator take from the data are kept.
+
+    Parameters
+    ----------
+    n_resamples, signs, flip
+        As for :class:`WildBootstrap`.
+    model
+        For a fit of your own: a function of the parameters θ, (p,), that returns the model, in any form that
+        the test takes.
+    parameters
+        The fitted parameters θ̂, (p,).
+    influence
+        How they were fitted: ``"maximum likelihood"``, for which the models need a normalised ``logpdf``; a
+        function of (data, θ) that returns ψ(x_i; θ), (n, p), where the estimator solves Σ_i ψ(x_i; θ̂) = 0;
+        or the influence values themselves, (n, p).
+
+    Notes
+    -----
+    Its level is asymptotic, and measured in ``validation/size.md`` beside that of
+    :class:`ParametricBootstrap`, which stays the reference where a sampler and a fit are cheap. With fewer
+    than ten observations for each parameter a warning says so.
+
+    References
+    ----------
+    Key, Gretton, Briol, Fernandez (2025), Composite goodness-of-fit tests with kernels. Fernández, Gretton
+    (2019), A maximum-mean-discrepancy goodness-of-fit test for censored data, for the influence of a fit.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> x = gs.families.StudentT(3.0, 0.0, 1.0).sample(200, rng=1)
+    >>> fitted = gs.families.Normal.fit(x)
+    >>> gs.ksd_test(x, fitted, null=gs.FittedWildBootstrap(), rng=1).pvalue < 0.01
+    True
+
+    A fit of your own, here of the scale of a logistic distribution:
+
+    >>> import numpy as np
+    >>> import scipy.stats
+    >>> x = scipy.stats.logistic(scale=2.0).rvs(200, random_state=1)[:, None]
+    >>> family = lambda theta: scipy.stats.logistic(scale=theta[0])
+    >>> scale = scipy.stats.logistic.fit(x, floc=0)[1]
+    >>> null = gs.FittedWildBootstrap(model=family, parameters=[scale])
+    >>> gs.ksd_test(x, family([scale]), null=null, rng=1).pvalue > 0.05
+    True
+    """
+
+    model: Callable[[Array], Any] | None = field(default=None, kw_only=True, repr=False)
+    parameters: ArrayLike | None = field(default=None, kw_only=True, repr=False, compare=False)
+    influence: Any = field(default=LIKELIHOOD, kw_only=True, repr=False, compare=False)
+
+    refits = True  # no annotation: not a field
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.model is None) != (self.parameters is None):
+            raise InputError(
+                "FittedWildBootstrap takes `model`, a function of the parameters, together with the fitted "
+                "`parameters`. Pass both, or neither for a model that knows how it was fitted."
+            )
+        if self.model is not None and not callable(self.model):
+            raise InputError(
+                "`model` of FittedWildBootstrap must be a function of the parameters that returns a model, "
+                f"got {self.model!r}."
+            )
+        if isinstance(self.influence, str) and self.influence != LIKELIHOOD:
+            raise InputError(
+                f'`influence` must be "{LIKELIHOOD}", a function of (data, theta) that returns ψ, (n, p), or '
+                f"influence values, (n, p); got {self.influence!r}. What goodstein.estimate has fitted, by "
+                "score matching for example, knows how: pass its model, and FittedWildBootstrap()."
+            )
+
+    @classmethod
+    def where_known(cls, problem: Problem, n_resamples: int) -> FittedWildBootstrap | None:
+        """For a model that knows that it was fitted to these very data, if it can be corrected for that."""
+        fit = problem.model.provenance
+        if fit is None or fit.influence is None or not fit.exact(fit.rows.among(problem.observations)):
+            return None
+        null = cls(n_resamples)
+        try:
+            influence = null._influence(problem)
+            _require_more(*influence.values.shape, warned=False)
+            _require_known(problem, influence)
+        except Explained:  # the test itself has more to say of what is wrong
+            return None
+        return replace(null, influence=influence)
+
+    @property
+    def given(self) -> Any:
+        """Without what was taken from the data."""
+        return replace(self, influence=LIKELIHOOD) if isinstance(self.influence, Influence) else self
+
+    def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
+        return self.calibrate_jointly(Collection.of(problem), workers=workers, rng=rng)[0]
+
+    def calibrate_jointly(
+        self, collection: Collection, *, workers: Workers, rng: np.random.Generator
+    ) -> JointCalibration:
+        problems = collection.problems
+        influence = self._influence(problems[0])
+        _require_more(*influence.values.shape)
+        around = Around(influence)
+        forms = [around.form(problem) for problem in problems]
+        n, p = influence.values.shape
+        pairs = n * (n - 1)
+        statistics, draws = joint_statistics(forms, self.weights(collection, n, rng), workers=workers)
+        # Σ_ij H̃ = Σ_ij H with the diagonals, on which they differ; and as the p parameters have taken their
+        # share of the noise from every observation, Σ_ij ε_i ε_j H̃_ij falls short by (n − p)/n on average.
+        added = np.array([form.added for form in forms]) / pairs
+        traces = np.array([form.diagonal().sum() for form in forms]) / pairs
+        short = n / (n - p)
+        return JointCalibration(statistics + added, draws * short + ((short - 1) * traces + added)[:, None])
+
+    def _influence(self, problem: Problem) -> Influence:
+        if isinstance(self.influence, Influence):
+            return self.influence
+        found = self._known(problem) if self.model is None else self._own(problem, self.model)
+        values = found.values - found.values.mean(axis=0)
+        spread = np.sqrt((values**2).mean(axis=0))
+        away = np.sqrt(len(values)) * np.abs(found.values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        if (worst := int(np.argmax(away))) >= 0 and away[worst] > UNSOLVED:
+            raise InputError(
+                f"FittedWildBootstrap: the parameters of {problem.model.name} are not those that fit these "
+                f"data: {found.names[worst]} is {away[worst]:.2g} standard errors away from them.",
+                remedy="It is for models that were fitted to all of these observations and no others; for "
+                "one that was fixed beforehand use null=WildBootstrap().",
+            )
+        return replace(found, values=values)
+
+    def _known(self, problem: Problem) -> Influence:
+        """From a model that knows how it was fitted."""
+        fit, name, n = problem.model.provenance, problem.model.name, len(problem.data)
+        if fit is None or fit.method is None:
+            raise InputError(
+                f"FittedWildBootstrap: {name} does not say how it was fitted.",
+                remedy="Pass FittedWildBootstrap(model=function of theta, parameters=the fitted theta), or "
+                "use null=ParametricBootstrap(fit).",
+            )
+        if fit.influence is None:
+            raise InputError(
+                f"FittedWildBootstrap: {name} was fitted by {fit.method}, for which there are no influence "
+                "values.",
+                remedy=REFIT,
+            )
+        if len(fit.rows) != n:
+            raise InputError(
+                f"FittedWildBootstrap: {name} was fitted to {len(fit.rows)} rows, and these are {n}. The "
+                "correction is for tests of all rows of the fit.",
+                remedy="Pass these, or test rows that took no part in the fit with null=WildBootstrap().",
+            )
+        known: Influence = fit.influence(problem.observations)
+        return known
+
+    def _own(self, problem: Problem, model: Callable[[Array], Any]) -> Influence:
+        """From what the user says of the fit."""
+        theta = np.atleast_1d(np.asarray(self.parameters, dtype=np.float64))
+        names = tuple(f"parameters[{k}]" for k in range(len(theta)))
+        if theta.ndim != 1 or not np.isfinite(theta).all():
+            raise InputError(
+                f"expected the fitted theta, (p,), got {self.parameters!r}.", argument="parameters"
+            )
+
+        def at(by: Array) -> Any:
+            return model(theta + by)
+
+        shape = (len(problem.data), len(theta))
+        start = 1e-3 * np.where(theta == 0, 1.0, np.abs(theta))
+        given = self.influence
+        if isinstance(given, str):
+            data = problem.observations
+
+            def likelihood(by: Array) -> Array:
+                values: Array = problem.with_model(at(by)).model.log_likelihood(data)
+                return values
+
+            return Influence(at, of_maximum(likelihood, start, names), names, likelihood=True)
+
+        def checked(found: Any) -> Array:
+            values = np.asarray(found, dtype=np.float64)
+            values = values[:, None] if values.shape == shape[:1] else values
+            if values.shape != shape or not np.isfinite(values).all():
+                reason = f"expected finite numbers of shape {shape}, (n, p), got shape {values.shape}."
+                raise InputError(reason, argument="influence")
+            return values
+
+        if not callable(given):
+            return Influence(at, checked(given), names)
+
+        def equations(by: Array) -> Array:
+            return checked(given(problem.observations, theta + by))
+
+        return Influence(at, of_equations(equations, start, names), names)
+
+
+class Around:
+    """The features of models around a fit, made once for members of a collection that share them."""
+
+    def __init__(self, influence: Influence) -> None:
+        self.influence = influence
+        self._steps: Array | None = None
+        self._joined: dict[int, tuple[Features, Array]] = {}
+
+    def form(self, problem: Problem) -> CorrectedForm:
+        """H̃ of a problem."""
+        _require_known(problem, self.influence)
+        form = problem.form
+        # By identity: problems that differ in their kernel hold the very same features.
+        key = id(problem.features)
+        if key not in self._joined:
+            self._joined[key] = self._features(problem)
+        joined, steps = self._joined[key]
+        values, likelihood = self.influence.values, self.influence.likelihood
+        return corrected(form, joined, problem.fitted_kernel, steps, values, likelihood=likelihood)
+
+    def _features(self, problem: Problem) -> tuple[Features, Array]:
+        """All features at the fit, and some with one parameter moved up and down, after another."""
+        n, p = self.influence.values.shape
+        rows = rows_for_slopes(n, p)
+        data = problem.data if len(rows) == n else problem.data.take(rows)
+        steps = self.influence.errors
+        others: list[Features] = []
+        for a in range(p):
+            move = np.zeros(p)
+            while True:
+                move[a] = steps[a]
+                try:
+                    pair = [self._moved(problem, sign * move, data.observations) for sign in (1.0, -1.0)]
+                    break
+                except InputError:  # no such member of the family
+                    steps[a] /= 2.0
+                    if steps[a] < 1e-3 * self.influence.errors[a]:
+                        raise
+            others += pair
+        joined = joined_features(problem.features, others)
+        assert joined is not None  # as they can be joined with none
+        return joined, steps
+
+    def _moved(self, problem: Problem, by: Array, observations: Any) -> Features:
+        nearby = problem.with_model(self.influence.model(by)).model
+        return problem.fitted_operator.features_near(problem.model, nearby, problem.domain, observations)
+
+
+def _require_known(problem: Problem, influence: Influence) -> None:
+    """Raise where it is not known how the features change with the parameters."""
+    operator = problem.fitted_operator
+    if problem.form.n != len(influence.values):
+        reason = f"{problem.operator!r} tests some of the observations, and the fit was to all of them."
+        raise InputError(f"FittedWildBootstrap: {reason}", remedy=REFIT)
+    unknown = operator.diagonal_counts or operator.changes_model
+    if unknown or joined_features(problem.features, []) is None:
+        raise InputError(
+            f"FittedWildBootstrap does not know how the features of {problem.operator!r} change with the "
+            "parameters.",
+            remedy=REFIT,
+        )
+
+
+def _require_more(n: int, p: int, *, warned: bool = True) -> None:
+    """Warn or raise where observations are few for the number of parameters."""
+    found = f"{n} observations are few for {p} fitted parameters: what these do is known to first order only."
+    if n <= 2 * p:
+        raise InputError(f"FittedWildBootstrap: {found}", remedy=REFIT)
+    if n < FEW * p and warned:
+        warn(f"{found} {REFIT}")
