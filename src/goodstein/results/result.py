@@ -300,7 +300,8 @@ class TestResult(Report):
         """
         check_share(level, "level")
         used, largest = bounded(self._lead("tolerance"))
-        null = self.null if isinstance(self.null, WildBootstrap) else WildBootstrap()
+        usable = isinstance(self.null, WildBootstrap) and not self.null.refits
+        null = self.null if usable else WildBootstrap()
         calibration = null.calibrate(used, workers=None, rng=as_generator(rng))
         return tolerance_of(used, largest, calibration, level)
 

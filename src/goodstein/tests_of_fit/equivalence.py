@@ -116,7 +116,7 @@ def equivalence_test(
         theta = shift_discrepancy(problem, size)
         unit = theta / size
         words = f"of a shift by {size:g} standard deviations"
-    chosen = random_signs(null, problem)
+    chosen = random_signs(null)
     report, notes = looked_at(problem, chosen, seeds, audit)
     (ksd, noise, along), told = recorded(
         lambda: _drawn(problem, chosen, workers, np.random.default_rng(seeds[1]))

@@ -12,7 +12,6 @@ from goodstein.errors import InputError
 from goodstein.nulls.base import Calibration
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
-from goodstein.pipeline.choice import choose_null
 from goodstein.pipeline.compose import Seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Problem
@@ -34,7 +33,7 @@ def tolerant_test(
     if tolerance != 0:
         check_positive(tolerance, "`tolerance`", "a share of the observations, from 0 to 1", below=1.0)
     used, largest = bounded(problem)
-    chosen = random_signs(null, used)
+    chosen = random_signs(null)
     report, notes = looked_at(used, chosen, seeds, audit)
     calibration, told = recorded(
         lambda: chosen.calibrate(used, workers=workers, rng=np.random.default_rng(seeds[1]))
@@ -63,12 +62,14 @@ def tolerant_test(
     )
 
 
-def random_signs(null: Any, problem: Problem) -> WildBootstrap:
-    """The wild bootstrap: it draws from the data, of which some may be wrong, and not from the model."""
+def random_signs(null: Any) -> WildBootstrap:
+    """The wild bootstrap: it draws from the data, of which some may be wrong, and not from the model.
+
+    That of fitted parameters will not do, because it draws what is left of a true model after a fit.
+    """
     if null is None:
-        usual = choose_null(None, problem)
-        return usual if isinstance(usual, WildBootstrap) else WildBootstrap()
-    if isinstance(null, WildBootstrap):
+        return WildBootstrap()
+    if isinstance(null, WildBootstrap) and not null.refits:
         return null
     raise InputError(
         f"must be a WildBootstrap where some observations may be wrong, got {null!r}: other null "
