@@ -4,7 +4,8 @@
 by principal components. At every scale L = 1, 2, 4, … the sums of L successive rows are multiplied by the
 next ones. The largest of these autocorrelations, over scales and components, is compared with those of the
 same rows in random orders. So rows whose order means nothing, whatever their law and number, are called
-dependent once in a hundred times, and clearly so once in a thousand.
+dependent once in a hundred times, and certainly so once in a thousand. Random signs are cautious once in
+twenty times: weak dependence in short samples would go unnoticed otherwise.
 
 *How much.* The correlation time is τ = 1 + 2 Σ_k ρ_k, from an autoregression for each component whose order
 Akaike's criterion chooses, the longest of those that matter; n rows are worth n/τ independent ones.
@@ -24,9 +25,9 @@ import numpy.typing as npt
 
 from goodstein.types import Array, Single
 
-FOUND, CERTAIN = 99, 999
+FOUND, CLEAR, CERTAIN = 19, 99, 999
 """Random orders that all must show less than the order in which the rows came."""
-CLEAR = 8.0
+FAR = 8.0
 """Standard deviations above the first of them that need no more of them."""
 COMPONENTS, SHARE = 8, 0.05
 """Principal components at most, and the least share of the variance of one that matters."""
@@ -65,12 +66,17 @@ class Dependence:
 
     @property
     def found(self) -> bool:
-        """Whether the rows depend on each other."""
+        """Whether the rows seem to depend on each other."""
         return self.time > 1.0
 
     @property
+    def clear(self) -> bool:
+        """Whether chance finds as much once in a hundred times, rather than in twenty."""
+        return self.found and self.pvalue <= 1.0 / (1 + CLEAR)
+
+    @property
     def certain(self) -> bool:
-        """Whether it is found as often by chance as once in a thousand times, rather than in a hundred."""
+        """Whether chance finds as much once in a thousand times."""
         return self.found and self.pvalue <= 1.0 / (1 + CERTAIN)
 
     @property
@@ -180,7 +186,7 @@ def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int
         if len(reached):
             return len(seen) + int(reached[0])
         seen = np.append(seen, others)
-        if len(seen) >= FOUND and own > seen.mean() + CLEAR * seen.std():
+        if len(seen) >= CLEAR and own > seen.mean() + FAR * seen.std():
             return CERTAIN
     return CERTAIN
 

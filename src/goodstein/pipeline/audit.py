@@ -114,14 +114,18 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
                 "Markov chain are Chains([data])."
             )
         ]
-    if not dependence.found:
-        return []
-    message = (
-        "The rows depend on each other in the order in which they come: their correlation time is "
-        f"{time:.3g} rows, so {n} of them are worth about {dependence.effective:.3g} independent ones."
-    )
     named = isinstance(null, WildBootstrap) and null.flip != "auto"
-    if null is not None and null.allows(dependence):
+    allowed = null is not None and null.allows(dependence)
+    if not dependence.found or not (dependence.clear or (allowed and not named)):
+        return []
+    how = "depend on each other in the order in which they come"
+    if not dependence.clear:
+        how = f"may {how}; one random order in {round(1 / dependence.pvalue)} would show as much"
+    message = (
+        f"The rows {how}: their correlation time is {time:.3g} rows, so {n} of them are worth about "
+        f"{dependence.effective:.3g} independent ones."
+    )
+    if allowed:
         if named:
             return [question.warned(message)]
         batches = len(dependence.batches)

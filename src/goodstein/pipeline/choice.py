@@ -78,7 +78,7 @@ def told_of(choice: Choice) -> dict[str, str]:
 
 def independent(choice: Choice, asked: Problem | Collection, n_resamples: int = 999) -> Choice:
     """The choice, or the wild bootstrap where the library chose to simulate rows that are not independent."""
-    if choice.reason and choice.null.simulates and asked.dependence.found:
+    if choice.reason and choice.null.simulates and asked.dependence.clear:
         return Choice(WildBootstrap(n_resamples), "wild bootstrap: the rows depend on each other")
     return choice
 

@@ -35,7 +35,7 @@ def split(
         )
     data = problem.data
     order = rng.permutation(n)
-    if (seen := dependence_of(data)).found:
+    if (seen := dependence_of(data)).clear:
         within = np.concatenate([(np.arange(rows) + 0.5) / rows for rows in seen.sequences])
         order = np.argsort(within, kind="stable")
     first, second = np.sort(order[:count]), np.sort(order[count:])
