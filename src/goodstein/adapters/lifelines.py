@@ -126,7 +126,7 @@ class FitterAgain(Refitting):
 def _maximum(fitter: Any, start: Array, data: Censored) -> Array | None:
     """The parameters that maximise the fitter's likelihood, or None where that did not go as usual."""
     try:
-        from autograd import value_and_grad  # type: ignore[import-untyped]  # lifelines brings it along
+        from autograd import value_and_grad  # lifelines brings it along
         from scipy.optimize import minimize
 
         known = (data.durations, None), data.event_observed, np.zeros(len(data)), np.ones(len(data))
