@@ -10,8 +10,8 @@ twenty times: weak dependence in short samples would go unnoticed otherwise.
 *How much.* The correlation time is τ = 1 + 2 Σ_k ρ_k, from an autoregression for each component whose order
 Akaike's criterion chooses, the longest of those that matter; n rows are worth n/τ independent ones.
 
-Several sequences, such as Markov chains, are looked at together; products never cross their ends. Rows that are
-said to be Markov chains need not be found dependent: their correlation time counts whatever chance would show.
+Several sequences, such as Markov chains, are looked at together; products never cross their ends. Rows that
+are said to be Markov chains need not be found dependent: their correlation time counts anyhow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SUMS = 20
 ENTRIES = 1 << 20
 """Numbers in the random orders that are held at a time."""
 BATCH, SHORT, FEW = 5.0, 2.5, 8
-"""Rows of a batch, in correlation times; where that makes fewer than `FEW` batches, at least `SHORT`, or fewer
+"""Rows of a batch, in correlation times; where that makes fewer than `FEW` batches, at least `SHORT`, or less
 where the dependence is not clear."""
 
 Starts = npt.NDArray[np.intp]
@@ -76,7 +76,7 @@ class Dependence:
 
     @property
     def clear(self) -> bool:
-        """Whether chance finds as much once in a hundred times, rather than in twenty, or it is no surprise."""
+        """Whether chance finds as much once in a hundred times, not in twenty, or it was to be expected."""
         return self.found and (self.stated or self.pvalue <= 1.0 / (1 + CLEAR))
 
     @property

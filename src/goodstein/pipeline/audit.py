@@ -90,8 +90,8 @@ def squared_norms(problem: Problem) -> Array | None:
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
-    # The first has features of nearly equal size. The second divides by their covariance, and a few large ones make
-    # it conservative (N(0, 1), n = 60, strength 1/120: in the twelfth of samples that would be flagged .01 at .05).
+    # The first has features of nearly equal size. The second divides by their covariance, and a few large
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth that would be flagged).
     if isinstance(problem.operator, (MeanEmbedding, Regularised)):
         return None
     model, domain = problem.model, problem.domain
@@ -147,8 +147,8 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
             f"{given('null', 'WildBootstrap()')}, or every {math.ceil(2 * time)}th row; if the order means "
             "nothing, shuffle the rows."
         )
-    # Who names a flip of one half says that the rows are independent.
-    return [question.warned(message, loud=dependence.certain and not named)]
+    # Who names a flip of one half says that rows are independent; who has chains knows that they are not.
+    return [question.warned(message, loud=dependence.certain and not (named or dependence.stated))]
 
 
 def check_groups(problem: Problem, null: Null) -> list[Check]:

@@ -143,7 +143,7 @@ class SpectralOfFeatures(Null):
 
     n_resamples: int = 9999
 
-    # Measured where the features of learnt locations are most skewed: N(0, 1), n = 200, those 9 % of samples in
+    # Measured where the features of learnt locations are most skewed: N(0, 1), n = 200, the 9 % of samples in
     # which an eleventh or less of the rows carry the statistic, .008 and .061 at the levels .01 and .05.
     bears_skewness = True
 
