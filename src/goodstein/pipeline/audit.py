@@ -17,8 +17,9 @@ from goodstein.auditing.serial import Dependence
 from goodstein.auditing.skewness import check_skewness
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
-from goodstein.domains import Box, Simplex
+from goodstein.domains import Box, Euclidean, Lattice, Simplex
 from goodstein.errors import InputError, SamplingError, ScoreError, SteinIdentityError, given, takes
+from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.wild import WildBootstrap
@@ -57,18 +58,21 @@ def observed_checks(
     *,
     others: Sequence[Operator] = (),
     dependence: Dependence | None = None,
+    thorough: bool = True,
 ) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
     what to do about a model that was fitted to the same data, None where the usual advice holds; `others` are
     operators beside the problem's; `dependence` is what the order of the data says to all of them, None for
-    the problem's alone.
+    the problem's alone. Unless `thorough`, nothing is drawn from the model.
     """
     corrected = null is not None and null.refits
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
+    if not thorough:
+        return found
     if null is not None and not null.simulates and not others:
         found += check_skewed(problem)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
@@ -92,7 +96,9 @@ def squared_norms(problem: Problem) -> Array | None:
         return None
     model, domain = problem.model, problem.domain
     # Operators that draw themselves have features of nearly equal size, at a price for so many points.
-    if model.has_sample and not isinstance(problem.operator, (MeanEmbedding, Regularised)):
+    # On a lattice of many states every draw is the end of a chain, which takes longer than the test.
+    chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+    if model.has_sample and not chains and not isinstance(problem.operator, (MeanEmbedding, Regularised)):
         try:
             drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
             norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
@@ -148,6 +154,8 @@ def check_groups(problem: Problem, null: Null) -> list[Check]:
     """Whether there are isolated modes, whose shares a test by scores does not see."""
     model, data = problem.model, problem.data
     if not isinstance(model, Model) or not isinstance(data, Points) or model.estimated:
+        return []
+    if not isinstance(problem.domain, Euclidean | Box):
         return []
     drawn = None
     # A group may be missing among the data. Samplers of a user's own may be slow.

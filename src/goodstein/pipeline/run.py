@@ -50,7 +50,7 @@ def run_test(
     if choice.null is not chosen:
         chosen = choice.null
         report = quick_audit(problem, np.random.default_rng(seeds[0]))
-    checks, early = recorded(lambda: observed_checks(problem, chosen))
+    checks, early = recorded(lambda: observed_checks(problem, chosen, thorough=audit))
     report = report.extended(checks)
     if audit:
         require_valid([report])
