@@ -231,9 +231,9 @@ def _check_score(model: Model, lattice: Lattice, points: Array) -> Check:
     if gap[worst] <= 1e-4:
         return question.passed(f"They agree to {gap.max():.1e} at {len(points)} states.")
     return question.failed(
-        f"They differ: at row {rows[worst]} the score of column {columns[worst]} is {got[worst]:.4g}, but the "
-        f"log probabilities give 1 − q(¬x)/q(x) = {expected[worst]:.4g} on {lattice!r}. A score belongs to "
-        "one lattice and is no derivative of log q. Pass Model(logpdf=..., domain=...) without a score."
+        f"They differ: at row {rows[worst]} the score of column {columns[worst]} is {got[worst]:.4g}, but "
+        f"the log probabilities give 1 − q(¬x)/q(x) = {expected[worst]:.4g} on {lattice!r}. A score belongs "
+        "to one lattice and is no derivative of log q. Pass Model(logpdf=..., domain=...) without a score."
     )
 
 

@@ -71,34 +71,32 @@ def observed_checks(
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
-    if not thorough:
-        return found
     if null is not None and not null.simulates and not others:
-        found += check_skewed(problem)
+        found += check_skewed(problem, thorough)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
-        found += check_groups(problem, null)
+        found += check_groups(problem, null, thorough)
     return found
 
 
-def check_skewed(problem: Problem) -> list[Check]:
+def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
     """Whether too few of the points carry the statistic for null distributions of large samples."""
     remedy = "Use a narrower kernel or another operator"
     if problem.model.has_sample:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
-    found = squared_norms(problem)
+    found = squared_norms(problem, thorough)
     return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.")
 
 
-def squared_norms(problem: Problem) -> Array | None:
+def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
     model, domain = problem.model, problem.domain
     # Operators that draw themselves have features of nearly equal size, at a price for so many points.
     # On a lattice of many states every draw is the end of a chain, which takes longer than the test.
-    chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-    if model.has_sample and not chains and not isinstance(problem.operator, (MeanEmbedding, Regularised)):
+    thorough = thorough and not (isinstance(domain, Lattice) and domain.size > EXACT_STATES)
+    if thorough and model.has_sample and not isinstance(problem.operator, (MeanEmbedding, Regularised)):
         try:
             drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
             norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
@@ -150,7 +148,7 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
     return [question.warned(message, loud=dependence.certain and not named)]
 
 
-def check_groups(problem: Problem, null: Null) -> list[Check]:
+def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Check]:
     """Whether there are isolated modes, whose shares a test by scores does not see."""
     model, data = problem.model, problem.data
     if not isinstance(model, Model) or not isinstance(data, Points) or model.estimated:
@@ -159,7 +157,7 @@ def check_groups(problem: Problem, null: Null) -> list[Check]:
         return []
     drawn = None
     # A group may be missing among the data. Samplers of a user's own may be slow.
-    if model.has_sample and (null.simulates or model.batched):
+    if thorough and model.has_sample and (null.simulates or model.batched):
         try:
             drawn = model.sample(DRAWS, np.random.default_rng(0))
         except (InputError, SamplingError):

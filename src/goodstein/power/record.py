@@ -12,7 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.errors import InputError, ResourceError
+from goodstein.errors import InputError
+from goodstein.power.files import as_path, unwritable
 from goodstein.power.lock import Lock
 from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.trials import Outcome
@@ -35,7 +36,7 @@ class Record:
         self.trials: dict[Key, dict[int, tuple[float, float]]] = defaultdict(dict)
         """p-value and seconds by the number of the trial."""
         self.bounds: dict[tuple[str, str], RatioTest] = {}
-        self._path = None if path is None else _as_path(path)
+        self._path = None if path is None else as_path(path)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -98,9 +99,7 @@ class Record:
             if end is not None:
                 with suppress(OSError):  # a line that stays cut off is dropped when the file is opened again
                     os.truncate(self._path, end)
-            raise ResourceError(
-                f"{str(self._path)!r} cannot be written: {error.strerror}.", remedy="Make room on the disk."
-            ) from error
+            raise unwritable(self._path, error) from error
 
     def _open(self, path: Path) -> None:
         text = path.read_bytes() if path.exists() else b""
@@ -143,6 +142,8 @@ class Record:
             self.bounds[_text(found, "cell"), _text(found, "mark")] = bound
             return
         law, test, mark = (_text(found, name) for name in ("law", "test", "mark"))
+        if not law.endswith((" | null", " | alternative")):
+            raise ValueError(f"law must end with null or alternative, got {law!r}")
         numbers = _whole(found, "trials")
         pvalues, seconds = _numbers(found, "pvalues", 1.0), _numbers(found, "seconds", np.inf)
         if not len(numbers) == len(pvalues) == len(seconds) == len(set(numbers)):
@@ -152,17 +153,6 @@ class Record:
             if k in known and known[k][0] != pvalue:
                 raise ValueError(f"the p-value of trial {k} is {pvalue:g} here and {known[k][0]:g} before")
             known[k] = pvalue, time
-
-
-def _as_path(path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InputError(f"must be the name of a file, got {path!r}.", argument="path", predicate=True)
-    found = Path(path)
-    if not found.parent.is_dir():
-        raise InputError(f"there is no folder {str(found.parent)!r}. Make it first.", argument="path")
-    if found.exists() and not found.is_file():
-        raise InputError(f"{str(found)!r} is no file. Choose another path.", argument="path")
-    return found
 
 
 def _text(found: dict[str, Any], name: str) -> str:

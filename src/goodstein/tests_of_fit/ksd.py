@@ -78,8 +78,8 @@ def ksd_test(
         Seed or generator of everything random.
     audit
         Whether to raise :class:`SteinIdentityError` when the test cannot keep its level. If
-        False the test runs all the same and the result says what is wrong; checks that draw from the model
-        are left out.
+        False the test runs all the same and the result says what is wrong, as far as that is seen without
+        drawing from the model.
 
     Examples
     --------
