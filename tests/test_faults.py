@@ -12,6 +12,7 @@ import time
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -339,6 +340,24 @@ def test_a_score_that_exhausts_the_memory(most, workers):
         gs.ksd_test(X, gs.Model(logpdf=Greedy(lambda x: -0.5 * (x**2).sum(axis=1), most)), rng=1)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        gs.aggregated_test,
+        partial(gs.equivalence_test, margin=0.5),
+        gs.fssd_test,
+        gs.regularised_test,
+        lambda x, model, **options: gs.relative_ksd_test(x, minus, model, **options),
+        lambda x, model, **options: gs.select(x, model, [gs.Langevin()], **options),
+        lambda x, model, rng: gs.stein_matrix(x, model),
+        lambda x, model, rng: gs.audit(model, data=x, domain=gs.Box(-9, 9), rng=rng),
+    ],
+)
+def test_every_test_says_so(call):
+    with pytest.raises(gs.ResourceError, match=r"score function.* ran out of memory"):
+        call(np.random.default_rng(0).normal(size=(100, 1)), Greedy(minus, 10), rng=1)
+
+
 @pytest.mark.parametrize("workers", [None, 2])
 def test_a_sampler_that_exhausts_the_memory(workers):
     model = gs.Model(score=minus, sample=Greedy(drawn))
@@ -441,6 +460,41 @@ def test_progress_that_nobody_reads_does_not_end_a_study(monkeypatch):
         pass
     monkeypatch.setattr(sys, "stderr", closed)
     assert same(study(progress=True), study())
+
+
+def test_warnings_that_nobody_reads_do_not_end_a_test(tmp_path):
+    out = script(
+        tmp_path,
+        """
+        import sys
+        import numpy as np
+        import goodstein as gs
+
+        x = np.cumsum(np.random.default_rng(1).normal(size=(200, 1)), axis=0)
+        sys.stderr.close()
+        result = gs.ksd_test(x, lambda x: -x / 100, null=gs.Spectral(99), rng=1)
+        print(any("depend on each other" in note for note in result.notes))
+        """,
+    )
+    assert out == "True\n"
+
+
+def test_a_record_survives_a_change_of_the_working_directory_or_a_lost_file(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    moved = []
+
+    def moving(data, model, *, rng):
+        os.chdir(tmp_path / "elsewhere")
+        if not moved and Path(tmp_path / "study.jsonl").stat().st_size > 500:
+            moved.append(Path(tmp_path / "study.jsonl").rename(tmp_path / "before.jsonl"))
+        return z_test(data, model, rng=rng)
+
+    assert same(study({"z": moving}, path="study.jsonl"), study())
+    assert moved
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["before.jsonl", "elsewhere", "study.jsonl"]
+    for file in ("before.jsonl", "study.jsonl"):
+        assert same(study(path=tmp_path / file), study())
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -625,3 +679,76 @@ def test_nothing_is_drawn_where_the_audit_is_off():
     null = gs.WildBootstrap(99)
     result = gs.ksd_test(X, model, null=null, rng=1, audit=False)
     assert result.pvalue == gs.ksd_test(X, minus, null=null, rng=1).pvalue
+
+
+def chain(d):
+    """Spins that are coupled to their neighbours, and exact draws."""
+    coupling = np.diag(np.full(d - 1, 0.2), 1)
+    rng = np.random.default_rng(1)
+    same_sign = rng.random((100, d)) < 1 / (1 + np.exp(-0.4))
+    same_sign[:, 0] = rng.random(100) < 0.5
+    return gs.families.Ising(coupling + coupling.T), np.cumprod(np.where(same_sign, 1.0, -1.0), axis=1)
+
+
+@pytest.mark.parametrize("audit", [True, False])
+def test_the_audit_of_many_spins_looks_at_no_more_than_the_test_does(audit, monkeypatch):
+    """No chains are drawn, and of all neighbours of all rows, n·d, only some of each column are looked at."""
+    d, seen = 1000, []
+    model, x = chain(d)
+    weigh = gs.families.Ising._log_weight
+
+    def counted(self, codes):
+        seen.append(len(codes))
+        return weigh(self, codes)
+
+    monkeypatch.setattr(gs.families.Ising, "_log_weight", counted)
+    monkeypatch.setattr(gs.families.Ising, "_gibbs", lambda *_: pytest.fail("chains were drawn"))
+    result = gs.ksd_test(x, model, rng=1, audit=audit)
+    assert result.audit.valid
+    assert result.pvalue > 0.01
+    assert sum(seen) <= 2 * d
+
+
+def test_a_score_that_is_wrong_in_one_column_of_many_is_found():
+    model, x = chain(1000)
+
+    def score(x):
+        values = model.score(x)
+        values[:, 777] = np.minimum(values[:, 777] + 0.3, 1.0)
+        return values
+
+    broken = gs.Model(score=score, logpdf=model.logpdf, domain=model.domain)
+    with pytest.raises(gs.SteinIdentityError, match="the score of column 777 is"):
+        gs.ksd_test(x, broken, rng=1)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_facets_of_a_polytope_of_many_faces(spread, monkeypatch):
+    """Against Qhull: a row is a facet if it is a vertex of the hull of the polar points."""
+    from scipy.spatial import ConvexHull
+
+    from goodstein.domains import polytope
+
+    rng = np.random.default_rng(1)
+    normals = rng.normal(size=(600, 3))
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    offsets = rng.uniform(1, 1 + spread, 600)
+    domain = gs.Polytope(normals, offsets)
+    rows, solve = [], polytope._solve
+
+    def counted(objective, constraints, limits, **options):
+        rows.append(len(constraints))
+        return solve(objective, constraints, limits, **options)
+
+    monkeypatch.setattr(polytope, "_solve", counted)
+    faces = domain.faces(rng.uniform(-0.5, 0.5, size=(50, 3)), np.random.default_rng(1))
+    expected = ConvexHull(normals / offsets[:, None]).vertices
+    found = [int(face.name.split(":")[0].removeprefix("row ")) for face in faces]
+    assert sorted(found) == sorted(expected)
+    for i, face in zip(found, faces, strict=True):
+        np.testing.assert_allclose(face.points @ normals[i], offsets[i], rtol=1e-9)
+        assert (face.points @ normals.T <= offsets + 1e-9).all()
+        middle = face.points + 0.5 * face.reach[:, None] * face.normals
+        np.testing.assert_allclose(domain.boundary_distance(middle), 0.5 * face.reach, rtol=1e-6)
+    # Programmes of all rows, one for each face, are what took so long.
+    assert sum(rows) < 0.2 * 600**2

@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FrameType
@@ -146,7 +146,9 @@ def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -
     if listener is not None:
         listener.append(Told(message, category, __file__, 0))
         return
-    warnings.warn(message, category, stacklevel=_entry()[1] + 1)
+    # What is shown on a stream that was closed must not cost a result.
+    with suppress(OSError, ValueError):
+        warnings.warn(message, category, stacklevel=_entry()[1] + 1)
 
 
 def takes(argument: str) -> bool:

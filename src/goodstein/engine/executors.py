@@ -47,9 +47,12 @@ def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: i
                 return [task(item) for item in items]
         from concurrent.futures import ThreadPoolExecutor
 
-        # What waits is cancelled by `map` where it is left early.
-        with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(_here(task), items))
+        with one_blas_thread():
+            pool = ThreadPoolExecutor(threads)
+            try:
+                return list(pool.map(_here(task), items))
+            finally:
+                pool.shutdown(cancel_futures=True)
 
 
 def _here(task: Callable[[T], R]) -> Callable[[T], R]:

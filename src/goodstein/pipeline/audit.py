@@ -18,7 +18,15 @@ from goodstein.auditing.skewness import check_skewness
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Euclidean, Lattice, Simplex
-from goodstein.errors import InputError, SamplingError, ScoreError, SteinIdentityError, given, takes
+from goodstein.errors import (
+    InputError,
+    SamplingError,
+    ScoreError,
+    SteinIdentityError,
+    given,
+    takes,
+    within_memory,
+)
 from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
@@ -35,7 +43,8 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     """
     model, domain, operator = problem.model, problem.domain, problem.operator
     observations = None if problem.data is None else problem.observations
-    checks = operator.conditions(model, domain, observations, rng)
+    with within_memory():
+        checks = operator.conditions(model, domain, observations, rng)
     if simulated:
         checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
     return report_of(problem, [advised(check, domain, operator) for check in checks])

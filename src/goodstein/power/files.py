@@ -15,7 +15,7 @@ def as_path(path: Any) -> Path:
     """The path of a file that is there or can be made."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise InputError(f"must be the name of a file, got {path!r}.", argument="path", predicate=True)
-    found = Path(path)
+    found = Path(path).resolve()  # a test may change the working directory, and a link have other names
     if not found.parent.is_dir():
         raise InputError(f"there is no folder {str(found.parent)!r}. Make it first.", argument="path")
     # A device may have no end, and a folder no lines.

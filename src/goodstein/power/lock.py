@@ -27,8 +27,9 @@ class Lock:
     """
 
     def __init__(self, path: Path) -> None:
+        path = path.resolve()
         self._beside = Path(f"{path}.lock")
-        self._key = (os.getpid(), str(path.resolve()))
+        self._key = (os.getpid(), str(path))
         with _guard:
             if self._key in _held:
                 raise _busy(path, "in another thread of this process")

@@ -93,6 +93,8 @@ class Record:
         try:
             with self._path.open("ab", buffering=0) as file:
                 end = file.seek(0, os.SEEK_END)
+                if end == 0 and lines[0] is not HEADER:  # somebody has taken the file away meanwhile
+                    text = _line(HEADER) + text
                 while text:
                     text = text[file.write(text) or 0 :]
         except OSError as error:

@@ -72,8 +72,8 @@ def ksd_test(
         usual operator an observation may count without limit, ``Standardised(Decaying())``; see
         :meth:`TestResult.tolerance`.
     workers
-        Threads, -1 for all cores, or a :class:`concurrent.futures.Executor`; the result is the
-        same for all of them.
+        Threads, -1 for all cores, or a :class:`concurrent.futures.Executor` or Dask client; the result is the
+        same for all of them. Interrupted, the test cancels what waits there.
     rng
         Seed or generator of everything random.
     audit
