@@ -675,8 +675,10 @@ def test_nothing_is_drawn_where_the_audit_is_off():
     def never(n, rng):
         raise AssertionError("the sampler was called")
 
-    model = gs.Model(score=minus, sample=never)
+    model = gs.Model(score=minus, sample=never, batched=True)
     null = gs.WildBootstrap(99)
+    with pytest.raises(AssertionError, match="the sampler was called"):
+        gs.ksd_test(X, model, null=null, rng=1)
     result = gs.ksd_test(X, model, null=null, rng=1, audit=False)
     assert result.pvalue == gs.ksd_test(X, minus, null=null, rng=1).pvalue
 
