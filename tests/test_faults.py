@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -134,6 +135,24 @@ def test_workers_hand_back_their_share_in_time(monkeypatch):
         again = CALLS["simulated"](workers=Here())
         np.testing.assert_array_equal(again.null_distribution, whole.null_distribution)
         assert max(taken) == most
+
+
+def test_what_cannot_be_sent_to_processes_is_named():
+    lock = threading.Lock()
+
+    def sample(n, rng):
+        with lock:
+            return drawn(n, rng)
+
+    class Here(Executor):
+        def submit(self, function, *arguments):
+            future = Future()
+            future.set_result(function(*arguments))
+            return future
+
+    model, said = gs.Model(score=minus, sample=sample), r"`workers`: .* cannot be sent .* or use threads"
+    with pytest.raises(gs.InputError, match=said):
+        gs.ksd_test(X, model, null=gs.MonteCarlo(19), workers=Here(), rng=1)
 
 
 class Deadly:

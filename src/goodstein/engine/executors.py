@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import time
 from collections import deque
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from goodstein.errors import InputError, ResourceError, within_memory
@@ -25,7 +28,7 @@ SMALL = 1000
 """Below this many rows one thread is faster than two."""
 
 SLICE = 0.25
-"""Seconds after which a worker hands back what it has: no interruption waits longer for a running task."""
+"""Seconds after which a worker hands back what it has: an interruption need not wait for its share."""
 
 
 def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: int) -> list[R]:
@@ -121,14 +124,15 @@ def _run_on(executor: Executor, task: Callable[[T], R], items: Sequence[T]) -> l
     if isinstance(executor, ThreadPoolExecutor):
         with one_blas_thread():
             return list(executor.map(_here(task), items))
-    # Few tasks, each with a share of the items, because every task carries the data with it.
+    # Few shares of the items, because the data go with each of them.
     groups = min(len(items), 16)
+    packed = _packed(task)
     results: list[Any] = [None] * len(items)
     waiting: deque[tuple[Any, Sequence[int]]] = deque()
     try:
         for first in range(groups):
             places: Sequence[int] = range(first, len(items), groups)
-            waiting.append((executor.submit(_share, task, [items[k] for k in places]), places))
+            waiting.append((executor.submit(_share, packed, [items[k] for k in places]), places))
         while waiting:
             future, places = waiting[0]
             found = future.result()
@@ -136,17 +140,44 @@ def _run_on(executor: Executor, task: Callable[[T], R], items: Sequence[T]) -> l
             for place, result in zip(places, found, strict=False):
                 results[place] = result
             if left := places[len(found) :]:
-                waiting.append((executor.submit(_share, task, [items[k] for k in left]), left))
+                waiting.append((executor.submit(_share, packed, [items[k] for k in left]), left))
     finally:
         for future, _ in waiting:
             future.cancel()
     return results
 
 
-def _share(task: Callable[[T], R], items: list[T]) -> list[R]:
+def _packed(task: Any) -> bytes:
+    try:
+        return dumps(task)
+    except Exception as error:  # whatever an object's own pickling may raise
+        raise InputError(
+            f"the data, the model or another argument cannot be sent to other processes ({error}). Define "
+            "functions at the top of a module, not as a lambda or inside another; install cloudpickle; or "
+            "use threads: workers=2.",
+            argument="workers",
+        ) from error
+
+
+def dumps(thing: Any) -> bytes:
+    """Pickle; by cloudpickle where it is installed, which also takes lambdas and functions of a notebook."""
+    if find_spec("cloudpickle") is None:
+        return pickle.dumps(thing)
+    pickled: bytes = import_module("cloudpickle").dumps(thing)
+    return pickled
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> Any:
+    """A task, which a worker unpacks once: what it has made for itself, such as signs, serves all shares."""
+    return pickle.loads(packed)
+
+
+def _share(packed: bytes, items: list[Any]) -> list[Any]:
     """Runs a task on several items in a worker of an executor, on as many as there is time for."""
     start, found = time.monotonic(), []
     with one_blas_thread(), within_memory("A worker"):
+        task = _unpacked(packed)
         for item in items:
             found.append(task(item))
             if time.monotonic() - start > SLICE:

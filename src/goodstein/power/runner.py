@@ -10,11 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Self
 
-from goodstein.engine.executors import as_executor, available_cores, explained_workers, one_blas_thread
+from goodstein.engine.executors import (
+    as_executor,
+    available_cores,
+    dumps,
+    explained_workers,
+    one_blas_thread,
+)
 from goodstein.errors import InputError
 
 Tasks = Sequence[tuple[Any, ...]]
@@ -106,14 +110,6 @@ class Runner:
                         "cloudpickle); or use workers=None or a ThreadPoolExecutor."
                     ) from None
             raise InputError(f"The study cannot be sent to other processes: {error}") from None
-
-
-def dumps(thing: Any) -> bytes:
-    """Pickle; by cloudpickle where it is installed, which also takes lambdas and functions of a notebook."""
-    if find_spec("cloudpickle") is None:
-        return pickle.dumps(thing)
-    pickled: bytes = import_module("cloudpickle").dumps(thing)
-    return pickled
 
 
 @lru_cache(maxsize=4)
