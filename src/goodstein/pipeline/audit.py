@@ -102,7 +102,7 @@ def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
-    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth that would be flagged).
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged).
     if isinstance(problem.operator, (MeanEmbedding, Regularised)):
         return None
     model, domain = problem.model, problem.domain
