@@ -11,10 +11,12 @@ the model. For Langevin's operator and a narrow kernel g is −q⁻¹ div(q²∇
 the ratio with its sign turned: positive around peaks of p/q, negative in its valleys.
 
 Whether g(x) is more than noise is seen by random signs: g*(x) = n⁻¹ Σ_i ε_i h(x_i, x) is what the same
-features would give under a true model. z(x) is g(x) over the standard deviation of g*(x), and with c the
-quantile of max |g*|/sd over all points that were asked for, a true model stays within ±c·sd at all of them
-with the given probability. The contribution of an observation, c_i = (n − 1)⁻¹ Σ_{j≠i} h(x_i, x_j), is the
-witness of the others at its place; its mean over i is the U-statistic.
+features would give under a true model. Both are held against s(x) = √h(x, x), the length of ξ_x: with c the
+quantile of max |g*|/s over all points that were asked for, a true model stays within ±c·s at all of them with
+the given probability. z is g/s in units of its spread over signs and points.
+
+The contribution of an observation, c_i = (n − 1)⁻¹ Σ_{j≠i} h(x_i, x_j), is the witness of the others at its
+place; its mean over i is the U-statistic.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.data.base import Data
-from goodstein.engine.columns import Columns, column_sums, ratio
+from goodstein.engine.columns import Columns, column_sums
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns
 from goodstein.errors import InputError
@@ -40,7 +42,7 @@ from goodstein.text import short
 from goodstein.types import Array, BoolArray, Column
 
 DRAWS = 999
-"""Draws of the signs, on which spreads and limits rest."""
+"""Draws of the signs, on which the limits rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +57,16 @@ class Witness(Tidy):
         g, the witness of the discrepancy: positive where there are more data than the model allows, negative
         where there are fewer.
     z
-        The same over its standard deviation under a true model, point by point. The picture of this is the
-        one to look at: far out, where few data are, the values alone can be large by chance.
+        The same in units in which points can be compared, those of chance under a true model: over √h(x, x),
+        and over the spread of that over random signs and all points. This is the one to draw: far out, where
+        few data are, the values alone can be large by chance.
     lower, upper
         Limits of the values: a true model leaves them at one of the points or more with probability
-        1 − level at most, approximately.
+        1 − level, approximately.
     more, fewer
         Which points lie beyond these limits: more data there than the model allows, or fewer.
+    critical
+        Where z has its limits: |z| exceeds it at the points where there are more or fewer.
     level
         The level of confidence, for all points together.
     operator, kernel
@@ -77,6 +82,7 @@ class Witness(Tidy):
     upper: Array
     more: BoolArray
     fewer: BoolArray
+    critical: float
     level: float
     operator: Any
     kernel: Any
@@ -130,7 +136,7 @@ class Contributions(Tidy):
         where there are more data than the model allows, negative where there are fewer.
     lower, upper
         Limits of it: under a true model one contribution or more lies beyond them with probability
-        1 − level at most, approximately.
+        1 − level, approximately.
     flagged
         Which contributions lie beyond their limits.
     level
@@ -212,16 +218,18 @@ def witness_of(
     form, n = joint.form(problem.fitted_kernel), problem.form.n
     weights = _signs(problem, null, rng)
     found = column_sums(form, n, slice(n, form.n), weights, workers=workers)
-    values, upper = found.sums / n, critical(found, level) * found.spreads / n
+    c = critical(found, level)
+    values, upper = found.sums / n, c * found.scales / n
     durations = others.ended is not None
     return Witness(
         others.observations,
         values,
-        ratio(found.sums, found.spreads),
+        found.ratios / (found.spread or 1.0),
         -upper,
         upper,
         values > upper,
         values < -upper,
+        c / (found.spread or 1.0),
         level,
         operator.given,
         problem.fitted_kernel.given,
@@ -238,7 +246,7 @@ def contributions_of(
     _require_replicated(problem, "contributions")
     form, n = problem.form, problem.form.n
     found = column_sums(form, n, slice(0, n), _signs(problem, null, rng), workers=workers)
-    values, upper = found.sums / (n - 1), critical(found, level) * found.spreads / (n - 1)
+    values, upper = found.sums / (n - 1), critical(found, level) * found.scales / (n - 1)
     tested = tested_rows(problem)
     return Contributions(
         problem.data.row_numbers[tested],
