@@ -280,7 +280,9 @@ def held(thing, depth=0):
     if isinstance(thing, np.ndarray):
         yield thing
     elif depth < 6:
-        parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
+        parts = (
+            thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
+        )
         for part in parts or ([vars(thing)] if hasattr(thing, "__dict__") else []):
             yield from held(part, depth + 1)
 

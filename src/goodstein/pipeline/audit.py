@@ -14,7 +14,7 @@ from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
-from goodstein.auditing.skewness import check_skewness
+from goodstein.auditing.skewness import check_alone, check_skewness, standing_alone
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Simplex
@@ -24,6 +24,7 @@ from goodstein.nulls.base import Null
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Regularised, Standardised
 from goodstein.problems.problem import Problem
+from goodstein.text import brief
 from goodstein.types import Array
 
 
@@ -69,7 +70,9 @@ def observed_checks(
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
-    if null is not None and not null.simulates and not others:
+    alone = check_standing_alone(problem)
+    found += alone
+    if null is not None and not null.simulates and not others and not alone:
         found += check_skewed(problem)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
@@ -84,6 +87,26 @@ def check_skewed(problem: Problem) -> list[Check]:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
     found = squared_norms(problem)
     return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.")
+
+
+def check_standing_alone(problem: Problem) -> list[Check]:
+    """Whether one row is so large beside all others as none that the model draws."""
+    data = problem.data
+    if problem.operator.diagonal_counts or problem.form.n != len(data):
+        return []
+    diagonal = problem.form.diagonal()
+    row = standing_alone(diagonal)
+    if row is None:
+        return []
+    # Models whose features are skewed draw such rows, if rarely.
+    drawn = squared_norms(problem)
+    if drawn is not None and problem.model.has_sample and diagonal[row] <= drawn.max():
+        return []
+    which = f"Row {row}"
+    if isinstance(data, Points):
+        point = [float(f"{value:.3g}") for value in problem.observations[row]]
+        which += f", {brief(point)},"
+    return [check_alone(diagonal, row, which)]
 
 
 def squared_norms(problem: Problem) -> Array | None:
