@@ -271,6 +271,7 @@ def test_a_jump_in_the_second_angle_is_found():
         gs.ksd_test(RNG.uniform(0, TURN, size=(30, 2)), model, domain=gs.Torus(2))
 
 
+@pytest.mark.filterwarnings("ignore:The features are so skewed:goodstein.errors.CalibrationWarning")
 @pytest.mark.filterwarnings("ignore::goodstein.errors.NumericalScoreWarning")
 def test_peaks_and_kinks_are_no_jumps():
     """Sums of a score around the circle are a little wrong if it has kinks, depending on where they start."""

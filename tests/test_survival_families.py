@@ -463,8 +463,10 @@ def test_censored_durations_can_be_tested(family):
 def test_censored_durations_of_another_law_are_rejected():
     data = censored_sample(Weibull(1.0, 2.5))
     fitted = Exponential.fit(data)
-    with pytest.warns(gs.CalibrationWarning, match=r"fitted to these very data.*ParametricBootstrap\(fit\)"):
-        assert gs.ksd_test(data, fitted, rng=1).pvalue < 0.01
+    result = gs.ksd_test(data, fitted, rng=1)
+    assert result.pvalue < 0.01 and isinstance(result.null, gs.FittedWildBootstrap)
+    with pytest.warns(gs.CalibrationWarning, match=r"fitted to these very data.*ParametricBootstrap\(\)"):
+        assert gs.ksd_test(data, fitted, null=gs.WildBootstrap(), rng=1).pvalue < 0.01
     # The same law, not fitted to them, and other data: nothing to warn of.
     assert gs.ksd_test(data, Exponential(fitted.scale), rng=1).pvalue < 0.01
     gs.ksd_test(censored_sample(Weibull(1.0, 2.5), 40, seed=7), fitted, rng=1)

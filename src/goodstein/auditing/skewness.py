@@ -44,7 +44,7 @@ def check_alone(diagonal: Array, row: int, which: str) -> Check:
     others = np.delete(diagonal, row)
     times = float(diagonal[row] / others.max()) if others.max() > 0 else np.inf
     message = (
-        f"{which} stands alone: its h(x, x) is {times:.2g} times the largest of the other {len(others)} rows. "
+        f"{which} stands alone: its h(x, x) is {times:.2g} times the largest of {len(others)} other rows. "
         "With random signs the p-value is about all other rows, by eigenvalues about this one alone. Is it a "
         f"slip, or a fill value for what is missing? Test without it: np.delete(data, {row}, axis=0)."
     )
