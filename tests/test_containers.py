@@ -279,11 +279,9 @@ def held(thing, depth=0):
     """All arrays within an object, however deep."""
     if isinstance(thing, np.ndarray):
         yield thing
-    elif depth < 6:
-        parts = (
-            thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
-        )
-        for part in parts or ([vars(thing)] if hasattr(thing, "__dict__") else []):
+    elif depth < 6 and (hasattr(thing, "__dict__") or isinstance(thing, dict | list | tuple)):
+        own = thing if isinstance(thing, dict | list | tuple) else vars(thing)
+        for part in own.values() if isinstance(own, dict) else own:
             yield from held(part, depth + 1)
 
 

@@ -77,9 +77,8 @@ class GraphModel(AnyModel):
         if (start != end).any():
             return
         stays = np.where(start > 0.0, 1.0, -1.0) * self.log_odds(start)
-        changing = float(
-            (1.0 / (1.0 + np.exp(np.minimum(stays, 700.0))))[np.triu_indices(self.nodes, 1)].sum()
-        )
+        each = 1.0 / (1.0 + np.exp(np.minimum(stays, 700.0)))
+        changing = float(each[np.triu_indices(self.nodes, 1)].sum())
         if changing > SURE:
             raise SamplingError(
                 f"The walk of {self.name} ended at the graph where it began, after {self.steps} steps, "

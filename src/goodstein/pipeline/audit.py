@@ -99,8 +99,8 @@ def check_standing_alone(problem: Problem) -> list[Check]:
     if row is None:
         return []
     # Models whose features are skewed draw such rows, if rarely.
-    drawn = squared_norms(problem)
-    if drawn is not None and problem.model.has_sample and diagonal[row] <= drawn.max():
+    drawn = norms_of_draws(problem) if isinstance(data, Points) else None
+    if drawn is not None and diagonal[row] <= drawn.max():
         return []
     which = f"Row {row}"
     if isinstance(data, Points):
@@ -114,20 +114,26 @@ def squared_norms(problem: Problem) -> Array | None:
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
-    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth that would be flagged).
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth that would be
+    # flagged).
     if isinstance(problem.operator, (MeanEmbedding, Regularised)):
         return None
+    drawn = norms_of_draws(problem)
+    return problem.form.diagonal() if drawn is None else drawn
+
+
+def norms_of_draws(problem: Problem) -> Array | None:
+    """h(x, x) at draws from the model; None where there are none."""
     model, domain = problem.model, problem.domain
     # Samplers of a user's own may be slow.
-    if model.has_sample and model.batched:
-        try:
-            drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
-            norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
-            if np.isfinite(norms).all():
-                return norms
-        except (InputError, ScoreError, SamplingError):
-            pass
-    return problem.form.diagonal()
+    if not (model.has_sample and model.batched):
+        return None
+    try:
+        drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
+        norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
+    except (InputError, ScoreError, SamplingError):
+        return None
+    return norms if np.isfinite(norms).all() else None
 
 
 def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
