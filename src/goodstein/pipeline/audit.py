@@ -18,6 +18,7 @@ from goodstein.auditing.skewness import check_alone, check_skewness, standing_al
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Simplex
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError, SamplingError, ScoreError, SteinIdentityError, given, takes
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
@@ -35,7 +36,8 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     """
     model, domain, operator = problem.model, problem.domain, problem.operator
     observations = None if problem.data is None else problem.observations
-    checks = operator.conditions(model, domain, observations, rng)
+    with one_blas_thread():
+        checks = operator.conditions(model, domain, observations, rng)
     if simulated:
         checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
     return report_of(problem, [advised(check, domain, operator) for check in checks])

@@ -14,6 +14,7 @@ from goodstein.auxiliary.functions import BallPower, ProductOfParts
 from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.operators import Coordinate, Langevin, LogRatio, Mirrored, SecondOrder, Standardised
@@ -159,8 +160,8 @@ def _evaluated(
     each = [kernel] if kernel is not None else default_kernels(problem.kernel)
     for wanted in each:
         try:
-            width = wanted.fitted_to(features)
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+                width = wanted.fitted_to(features)
                 result = power_criterion(features.form(width))
             if not math.isfinite(result.value):
                 raise InputError("The Stein matrix is not finite.")
