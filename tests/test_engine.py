@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -284,6 +285,31 @@ def test_blas_threads_are_given_back():
     with one_blas_thread(), one_blas_thread():
         assert threads() == {1}
     assert threads() == before
+
+
+def test_blas_threads_are_limited_in_all_threads_and_given_back_by_the_last():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    inside, leave = threading.Event(), threading.Event()
+
+    def threads() -> set[int]:
+        return {lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"}
+
+    def other() -> set[int]:
+        with one_blas_thread():
+            inside.set()
+            leave.wait(10)
+            return threads()
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
+        with one_blas_thread():  # in this thread, which then leaves first
+            second = pool.submit(other)
+            inside.wait(10)
+        assert threads() == {1}
+        leave.set()
+        assert second.result() == {1}
+        assert threads() == {2}
+        assert pool.submit(other).result() == {1}  # in the other thread alone
+        assert threads() == {2}
 
 
 @pytest.mark.parametrize("workers", [0, -2, 1.5, "two", True])
