@@ -355,7 +355,8 @@ def test_a_row_that_stands_alone_is_named(test, fill):
     if test == "select":
         result = gs.select(x, model, rng=2).test(rng=1)
     else:
-        result = (gs.ksd_test if test == "ksd" else gs.aggregated_test)(x, model, rng=1)
+        run = gs.ksd_test if test == "ksd" else gs.aggregated_test
+        result = run(x, model, null=gs.WildBootstrap(99), rng=1)
     told = [note for note in result.notes if "stands alone" in note]
     assert len(told) == 1
     assert f", [{float(f'{fill:.3g}')!r}, " in told[0]

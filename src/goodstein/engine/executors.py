@@ -154,7 +154,7 @@ def _set_threads(wanted: Sequence[tuple[Any, int]]) -> None:
 
 @lru_cache(maxsize=8)
 def _blas_libraries(_: tuple[bool, ...]) -> tuple[list[Any], list[Any]]:
-    """Those with one setting for all threads, and those with one for each; looked for when more are loaded."""
+    """Those with one setting for all threads, and those with one for each; again when more are loaded."""
     from threadpoolctl import ThreadpoolController
 
     found = [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]

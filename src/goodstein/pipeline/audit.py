@@ -49,6 +49,9 @@ EXACT = 1e-12
 PROBES = 2000
 """Draws at which the sizes of features are compared."""
 
+MATRICES = 2_000_000
+"""Entries of the matrices that all of them may hold."""
+
 SPARSE = 40
 """Independent observations below which hardly anything can be told."""
 
@@ -131,7 +134,9 @@ def norms_of_draws(problem: Problem) -> Array | None:
     if not (model.has_sample and model.batched):
         return None
     try:
-        drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
+        # Features may hold a matrix for every draw.
+        count = max(len(problem.data), min(PROBES, MATRICES // domain.dim**2))
+        drawn = Points(draw(model, domain, min(PROBES, count), np.random.default_rng(0)))
         norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
     except (InputError, ScoreError, SamplingError):
         return None

@@ -108,13 +108,16 @@ def default_collection(problem: Problem) -> list[Entry]:
 
 def _can_draw(problem: Problem) -> bool:
     """Whether the model has a sampler that reaches the domain: rejection may find nothing there."""
-    if not problem.model.has_sample:
-        return False
+    return problem.model.has_sample and _cannot_draw(problem) is None
+
+
+def _cannot_draw(problem: Problem) -> str | None:
+    """Why its sampler draws nothing; None where it does."""
     try:
         draw(problem.model, problem.domain, 2, np.random.default_rng(0))
-    except (InputError, SamplingError):
-        return False
-    return True
+    except (InputError, SamplingError) as error:
+        return error.bare
+    return None
 
 
 def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
@@ -125,7 +128,7 @@ def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
     if points and problem.model.has_sample and not any(isinstance(o, MeanEmbedding) for o in operators):
         notes.append(
             f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
-            f"nothing on {problem.domain!r}."
+            f"nothing on {problem.domain!r}. {_cannot_draw(problem) or ''}".rstrip()
         )
     if isinstance(problem.operator, LogRatio) and Standardised(ProductOfParts()) not in operators:
         notes.append(
