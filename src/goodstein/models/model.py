@@ -11,7 +11,15 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
-from goodstein.errors import DomainError, InputError, NotFiniteError, SamplingError, ScoreError, describe_rows
+from goodstein.errors import (
+    DomainError,
+    InputError,
+    NotFiniteError,
+    SamplingError,
+    ScoreError,
+    describe_rows,
+    within_memory,
+)
 from goodstein.models.base import AnyModel
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.numerics.differentiate import gradient
@@ -185,7 +193,8 @@ class Model(FunctionModel):
         if not isinstance(n, (int, np.integer)) or n < 0:
             raise InputError(f"expected a whole number of points, at least 0, got {n!r}.", argument="n")
         generator = np.random.default_rng(rng)
-        drawn = np.asarray(call_sampler(self._functions["sample"], n, generator), dtype=np.float64)
+        with within_memory(f"The sampler of {self.name}"):
+            drawn = np.asarray(call_sampler(self._functions["sample"], n, generator), dtype=np.float64)
         if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
             drawn = drawn[:, None]
         d = self._domain.dim if self._domain is not None else drawn.shape[-1] if drawn.ndim else 0
