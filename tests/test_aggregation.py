@@ -418,5 +418,5 @@ def test_data_with_large_products_and_a_model_without_are_compared_all_the_same(
 def test_a_sampler_that_draws_something_else_is_told():
     model = gs.Model(score=lambda x: -x, sample=lambda n, rng: rng.normal(size=(n - 1, 2)), batched=True)
     x = np.random.default_rng(1).normal(size=(40, 2))
-    (note,) = gs.aggregated_test(x, model, null=gs.WildBootstrap(99), rng=1).notes
-    assert "returned shape (1, 2); expected (2, 2)" in note
+    notes = gs.aggregated_test(x, model, null=gs.WildBootstrap(99), rng=1).notes
+    assert any("returned shape (1, 2); expected (2, 2)" in note for note in notes)
