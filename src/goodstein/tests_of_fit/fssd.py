@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein.auditing.serial import Dependence, Starts
 from goodstein.domains.base import Domain
-from goodstein.engine.executors import Workers
+from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel
 from goodstein.nulls.base import Calibration, Null
@@ -113,7 +113,8 @@ def fssd_test(
     train, rest = problem, problem
     if optimise:
         train, rest, _ = split(problem, train_fraction, generator, "learn locations from")
-    features = plain_features(train.fitted_operator, train.model, train.domain, train.observations)
+    with one_blas_thread():
+        features = plain_features(train.fitted_operator, train.model, train.domain, train.observations)
     start = None if locations is None else _as_locations(locations, features.points.shape[1])
     if optimise:
         learnt = learn(features, train.kernel, start, n_locations, generator)

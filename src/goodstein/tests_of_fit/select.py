@@ -15,6 +15,7 @@ from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.whitened import Whitened
@@ -168,8 +169,8 @@ def _evaluated(
     found = []
     for wanted in each:
         try:
-            width = wanted.fitted_to(features)
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+                width = wanted.fitted_to(features)
                 result = power_criterion(features.form(width))
             if not math.isfinite(result.value):
                 raise InputError("The Stein matrix is not finite.")
