@@ -85,7 +85,7 @@ class Kernel:
         return self.fitted(features.points)
 
     def in_metric_of(self, features: Any) -> Kernel:
-        """The same with the metric of these features, where it takes one from features; its bandwidth open."""
+        """The same with the metric of these features, where it takes one; its bandwidth stays open."""
         return self
 
     def scaled(self, factor: float) -> Kernel:
