@@ -114,7 +114,7 @@ def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]
     if row is None:
         return []
     # Models whose features are skewed draw such rows, if rarely.
-    drawn = norms_of_draws(problem) if thorough and isinstance(data, Points) else None
+    drawn = Probes().norms(problem) if thorough and isinstance(data, Points) else None
     if drawn is not None and diagonal[row] <= drawn.max():
         return []
     which = f"Row {row}"
@@ -124,7 +124,40 @@ def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]
     return [check_alone(diagonal, row, which)]
 
 
-def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
+class Probes:
+    """Draws of a model, and features of them: made once for all members of a collection that share them."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[int, Points] = {}
+        self._features: dict[int, tuple[Any, Any]] = {}
+
+    def norms(self, problem: Problem) -> Array | None:
+        """h(x, x) at draws from the model; None where there are none."""
+        model, domain = problem.model, problem.domain
+        # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
+        chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+        if chains or not (model.has_sample and model.batched):
+            return None
+        try:
+            norms = self._seen(problem).form(problem.fitted_kernel).diagonal()
+        except (InputError, ScoreError, SamplingError):
+            return None
+        return norms if np.isfinite(norms).all() else None
+
+    def _seen(self, problem: Problem) -> Any:
+        """Features of the draws; those of the data, which kernels share too, tell which."""
+        own = problem.features
+        if id(own) not in self._features:
+            model, domain = problem.model, problem.domain
+            # Features may hold a matrix for every draw.
+            count = min(PROBES, max(len(problem.data), min(PROBES, MATRICES // domain.dim**2)))
+            if count not in self._drawn:
+                self._drawn[count] = Points(draw(model, domain, count, np.random.default_rng(0)))
+            self._features[id(own)] = own, problem.with_data(self._drawn[count]).features
+        return self._features[id(own)][1]
+
+
+def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None = None) -> Array | None:
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
@@ -132,25 +165,8 @@ def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
     # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged).
     if isinstance(problem.operator, (MeanEmbedding, Regularised)):
         return None
-    drawn = norms_of_draws(problem) if thorough else None
+    drawn = (probes or Probes()).norms(problem) if thorough else None
     return problem.form.diagonal() if drawn is None else drawn
-
-
-def norms_of_draws(problem: Problem) -> Array | None:
-    """h(x, x) at draws from the model; None where there are none."""
-    model, domain = problem.model, problem.domain
-    # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
-    chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-    if chains or not (model.has_sample and model.batched):
-        return None
-    try:
-        # Features may hold a matrix for every draw.
-        count = max(len(problem.data), min(PROBES, MATRICES // domain.dim**2))
-        drawn = Points(draw(model, domain, min(PROBES, count), np.random.default_rng(0)))
-        norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
-    except (InputError, ScoreError, SamplingError):
-        return None
-    return norms if np.isfinite(norms).all() else None
 
 
 def check_order(dependence: Dependence, null: Null | None) -> list[Check]:

@@ -18,6 +18,7 @@ from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
 from goodstein.pipeline.audit import (
+    Probes,
     check_skewed,
     observed_checks,
     overruled,
@@ -262,7 +263,8 @@ def _carried(
 
     Only members of the library's own collection are left out, and not all of them.
     """
-    n, sizes = len(collection.data), [squared_norms(problem) for problem in collection.problems]
+    n, probes = len(collection.data), Probes()
+    sizes = [squared_norms(problem, probes=probes) for problem in collection.problems]
     flagged = [size is not None and too_skewed(size, n) for size in sizes]
     if not any(flagged):
         return groups, shares, []
