@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +126,9 @@ def test_a_name_that_is_not_there():
         datasets.about("redwoods")
     with pytest.raises(gs.InputError, match=r"There are aml, arrivals, .*, winds\.$"):
         datasets.about("titanic")
+
+
+def test_the_documentation_lists_them_all():
+    page = (Path(__file__).parents[1] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    for name in KNOWN:
+        assert f"| `{name}` | {datasets.about(name).title} |" in page
