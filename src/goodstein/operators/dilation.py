@@ -75,9 +75,7 @@ class Dilation(Wrapping):
         inner = plain_features(self.inner(domain), model, domain, data, "stretched")
         return self._dilated(inner, len(inner))
 
-    def features_beside(
-        self, features: Any, model: Any, domain: Domain, others: Any
-    ) -> SteinFeatures | None:
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> SteinFeatures | None:
         """The others are dilated about the mean of the data, in the units of the data."""
         inner = self.inner(domain).features_beside(features.inside, model, domain, others)
         return self._dilated(inner, len(features)) if isinstance(inner, SteinFeatures) else None

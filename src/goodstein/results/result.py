@@ -380,10 +380,10 @@ class TestResult(Report):
         >>> import goodstein as gs
         >>> model = gs.families.Normal(0, 1)
         >>> x = model.sample(200, rng=1)
-        >>> x[:10] = 2.5
+        >>> x[::4] = 1.5
         >>> shares = gs.ksd_test(x, model, rng=1).contributions()
-        >>> bool(shares.flagged[:10].all()), sorted(shares.to_dict())
-        (True, ['column 0', 'contribution', 'flagged', 'lower', 'row', 'upper'])
+        >>> bool(shares.flagged[::4].all()), list(shares.to_dict())
+        (True, ['row', 'column 0', 'contribution', 'lower', 'upper', 'flagged'])
         """
         check_share(level, "level")
         check_workers(workers)
@@ -407,9 +407,10 @@ class TestResult(Report):
         >>> import goodstein as gs
         >>> model = gs.families.Normal(0, 1)
         >>> x = model.sample(200, rng=1)
-        >>> x[40:50] = 2.5
-        >>> gs.ksd_test(x, model, rng=1).most_discrepant(3).columns()["column 0"]
-        array([2.5, 2.5, 2.5])
+        >>> x[::4] = 1.5
+        >>> found = gs.ksd_test(x, model, rng=1).most_discrepant(3)
+        >>> bool((found.columns()["column 0"] > 1.0).all())
+        True
         """
         check_count(k, "k")
         found = self.contributions(level=level, workers=workers, rng=rng).sorted()
