@@ -138,7 +138,9 @@ def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> s
         return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
     # A simulated sample is independent, which dependent data, with chains of signs, are not.
     independent = sampler and smallest == 0.5 ** (n - 1)
-    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else "more are needed"
+    batches = not independent and smallest > 0.5 ** (n - 1)
+    remedy = "more are needed; if their order means nothing, shuffle them" if batches else "more are needed"
+    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else remedy
     return f"{n} observations have no p-value below {smallest:.3g} with {type(null).__name__}; {remedy}."
 
 
