@@ -424,7 +424,7 @@ def test_a_sampler_that_draws_something_else_is_told():
 
 @pytest.mark.parametrize("zeros", [False, True])
 def test_where_parts_are_zero_log_ratios_are_left_out(zeros):
-    """One in a thousand parts of Dirichlet(.01, .01, .01) is too small for a number, in simulated samples too."""
+    """A thousandth of the parts of Dirichlet(.01, .01, .01) is too small for a number, simulated ones too."""
     model = gs.families.Dirichlet([0.01] * 3) if not zeros else gs.families.Dirichlet([1.0] * 3)
     x = model.sample(30, rng=1)
     if zeros:
