@@ -88,6 +88,10 @@ class SamplingError(Explained, RuntimeError):
     """A model cannot be sampled, or only with unreasonable effort."""
 
 
+class TrialError(Explained, RuntimeError):
+    """A test, a sampler or a likelihood ratio failed in a study of power; the message says where."""
+
+
 class NumericalScoreWarning(UserWarning):
     """A score obtained by numerical differentiation is doubtful at some rows."""
 

@@ -17,6 +17,7 @@ from goodstein.errors import DomainError, InputError, describe_rows
 from goodstein.foreign import Own
 from goodstein.numerics.differentiate import gradient as numerical_gradient
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import answered, asked, require_functions
 
 if TYPE_CHECKING:
     from goodstein.domains.base import Domain
@@ -62,9 +63,8 @@ class Auxiliary:
     def __init__(
         self, value: Callable[[Array], ArrayLike], gradient: Callable[[Array], ArrayLike] | None = None
     ) -> None:
-        for name, function in (("value", value), ("gradient", gradient)):
-            if not callable(function) and not (name == "gradient" and function is None):
-                raise InputError(f"`{name}` must be a function of points (n, d), got {function!r}.")
+        given = {"value": value} if gradient is None else {"value": value, "gradient": gradient}
+        require_functions(given, "Auxiliary", "a function of points (n, d)")
         self._value = value
         self._gradient = gradient
 
@@ -91,11 +91,8 @@ class Auxiliary:
         if self._gradient is None:
             dg = self._numerical_gradient(x, domain, scalar=g.ndim == 1)
         else:
-            dg = _as_floats(self._gradient(x), f"the gradient of {self!r}")
-            if dg.shape != x.shape:
-                raise InputError(
-                    f"The gradient of {self!r} must have the shape {x.shape} of the points, got {dg.shape}."
-                )
+            what = f"The gradient of {self!r}"
+            dg = answered(asked(self._gradient, what, x), what, x.shape)
             _require_finite(dg, f"The gradient of {self!r}")
         return g, dg
 
@@ -128,7 +125,7 @@ class Auxiliary:
 
     def _unchecked_value(self, x: Array) -> Array:
         assert self._value is not None
-        return _as_floats(self._value(x), f"the value of {self!r}")
+        return answered(asked(self._value, repr(self), x), repr(self))
 
     def _checked_value(self, x: Array) -> Array:
         g = self._unchecked_value(x)
@@ -217,13 +214,6 @@ class BoundaryDistance(Auxiliary):
                 f"{domain!r} has no boundary to measure the distance from. Use Langevin() there."
             )
         return domain.boundary_distance(x), domain.boundary_gradient(x)
-
-
-def _as_floats(values: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Cannot read {name} as an array of numbers: {error}") from None
 
 
 def _require_finite(values: Array, name: str) -> None:

@@ -25,6 +25,7 @@ from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
+from goodstein.validation import answered, asked
 
 PROBES = 5
 """Rows of covariates at which the boundary is looked at."""
@@ -147,7 +148,7 @@ class _Function(Wrapped):
     """A function of two sets of rows."""
 
     def __call__(self, x: Array, y: Array) -> Array:
-        values = np.asarray(self.thing(x, y), dtype=np.float64)
+        values = answered(asked(self.thing, "`x_kernel`", x, y), "`x_kernel`")
         if values.shape != (len(x), len(y)) or not np.isfinite(values).all():
             raise InputError(
                 f"`x_kernel` returned an array of shape {values.shape} for {len(x)} and {len(y)} "

@@ -9,7 +9,7 @@ import numpy as np
 from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.types import RNG
-from goodstein.validation import as_generator, check_share, is_frame, read_frame
+from goodstein.validation import as_generator, check_share, is_frame, must, read_frame, refuse_masked
 
 
 def split(data: Any, fraction: float = 0.5, *, rng: RNG = None) -> tuple[Any, Any]:
@@ -42,6 +42,10 @@ def split(data: Any, fraction: float = 0.5, *, rng: RNG = None) -> tuple[Any, An
     >>> gs.ksd_test(second, scipy.stats.gaussian_kde(first.T), rng=1).pvalue > 0.05
     True
     """
+    plain = isinstance(data, np.ndarray) and data.ndim and data.dtype.kind in "biuf"
+    if not (plain or isinstance(data, Data | list | tuple) or is_frame(data)):
+        raise must("data", "an array, a list, a data frame or data of a kind of the library", data)
+    refuse_masked(data)
     n = len(data)
     count = round(check_share(fraction, "fraction") * n)
     if not 0 < count < n:

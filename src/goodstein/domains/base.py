@@ -12,9 +12,10 @@ import numpy as np
 
 from goodstein import errors
 from goodstein.errors import DomainError, SamplingError, other_domain
-from goodstein.frozen import Frozen, as_dimension
+from goodstein.frozen import Frozen
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
+from goodstein.validation import MOST_COORDINATES, check_count
 
 refuse_rows = partial(errors.refuse_rows, error=DomainError)
 
@@ -196,7 +197,7 @@ class OfDimension(Frozen, Domain):
     _d: int
 
     def __init__(self, d: int) -> None:
-        self._set(_d=as_dimension(d, "d", self._least))
+        self._set(_d=check_count(d, "d", self._least, MOST_COORDINATES, error=DomainError))
 
     @property
     def dim(self) -> int:

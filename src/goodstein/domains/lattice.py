@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from goodstein.domains.base import OfDimension, refuse_rows, shortened
 from goodstein.errors import DomainError, given, other_domain
-from goodstein.frozen import as_dimension, as_floats
 from goodstein.types import Array, ArrayLike, BoolArray
+from goodstein.validation import MOST_COORDINATES, check_count, must, numbers
 
 Codes: TypeAlias = npt.NDArray[np.intp]
 """States as whole numbers 0, …, L − 1, (n, d)."""
@@ -147,12 +147,14 @@ class Lattice(OfDimension):
 
 def _as_levels(levels: Any) -> Array:
     """The levels as an array, (L,), L >= 2."""
-    if hasattr(levels, "__index__") and not np.ndim(levels):
-        return np.arange(as_dimension(levels, "levels", 2), dtype=np.float64)
-    values = as_floats(levels, "levels")
-    if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all():
-        must = "must be a whole number of at least 2, or a sequence of at least two finite numbers"
-        raise DomainError(f"{must}; got {levels!r}.", argument="levels", predicate=True)
+    if isinstance(levels, int | np.integer):
+        return np.arange(
+            check_count(levels, "levels", 2, MOST_COORDINATES, error=DomainError), dtype=np.float64
+        )
+    values = numbers(levels, "levels", error=DomainError)
+    if values.ndim != 1 or values.size < 2:
+        wanted = "a whole number of at least 2, or a sequence of at least two numbers"
+        raise must("levels", wanted, levels, error=DomainError)
     return values
 
 

@@ -15,6 +15,7 @@ from goodstein.domains.euclidean import Euclidean
 from goodstein.errors import DomainError, InputError
 from goodstein.families import Truncated
 from goodstein.types import Array, BoolArray
+from goodstein.validation import must
 
 AT_BOUND = 1e-6
 """A coordinate counts as at its bound within this share of the distance between both, or of one unit."""
@@ -165,6 +166,8 @@ def restricted(distribution: Any, domain: Domain) -> Any:
 
 def as_names(names: Sequence[str], family: str) -> tuple[str, ...]:
     """Names of parameters, all of them different."""
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise must("names", "a list of strings, one for each parameter", names, family)
     found = tuple(names)
     twice = [name for i, name in enumerate(found) if name in found[:i]]
     if twice:

@@ -9,10 +9,9 @@ import numpy as np
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_positive
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import check_count, number
 
 
 class BetaBinomial(Family):
@@ -57,7 +56,7 @@ class BetaBinomial(Family):
     _logs: Array
 
     def __init__(self, count: int, a: ArrayLike, b: ArrayLike) -> None:
-        n, a, b = check_count(count, "count"), as_positive("a", a), as_positive("b", b)
+        n, a, b = check_count(count, "count"), number(a, "a", above=0.0), number(b, "b", above=0.0)
         logs = [_log_choose(n, x) + _log_beta(a + x, b + n - x) - _log_beta(a, b) for x in range(n + 1)]
         self._set(count=n, a=a, b=b, _logs=np.array(logs), domain=Lattice(n + 1, 1))
 

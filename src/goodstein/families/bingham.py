@@ -11,10 +11,10 @@ import numpy as np
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import SCORE_MATCHING, Family
-from goodstein.families.checks import as_parameter
 from goodstein.families.directions import as_directions, drawn_by_rejection
 from goodstein.models.influence import solved
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import numbers
 
 
 class Bingham(Family):
@@ -54,7 +54,7 @@ class Bingham(Family):
     A: Array
 
     def __init__(self, A: ArrayLike) -> None:
-        matrix = as_parameter("A", A)
+        matrix = numbers(A, "A")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
             reason = f"expected a square matrix of at least 2 rows, got shape {matrix.shape}."
             raise InputError(reason, argument="A")

@@ -11,10 +11,9 @@ import numpy as np
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_number
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import check_count, check_names, number
 
 STATISTICS = ("edges", "two_stars", "triangles")
 
@@ -84,7 +83,7 @@ class ERGM(Family):
     ) -> None:
         count = check_count(nodes, "nodes", FEWEST)
         given = zip(STATISTICS, (edges, two_stars, triangles), strict=True)
-        self._set(nodes=count, **{name: as_number(name, value) for name, value in given})
+        self._set(nodes=count, **{name: number(value, name) for name, value in given})
         self._set(domain=Lattice(2, count * (count - 1) // 2))
 
     @classmethod
@@ -103,17 +102,12 @@ class ERGM(Family):
             the coefficient of triangles tends to −∞. Use one with :class:`ParametricBootstrap`, where
             such a graph may be simulated.
         """
-        names = (statistics,) if isinstance(statistics, str) else tuple(statistics)
-        if not names or not set(names) <= set(STATISTICS):
-            must = f"must be some of {', '.join(STATISTICS)}, got {statistics!r}."
-            raise InputError(must, argument="statistics", predicate=True)
+        names = check_names(statistics, "statistics", STATISTICS)
         adjacency = as_graph(graph).adjacency
         i, j = all_pairs(len(adjacency)).T
         columns = [STATISTICS.index(name) for name in names]
         change = _changes(adjacency)[:, i, j][columns].T
-        if not (np.isfinite(ridge) and ridge >= 0):
-            raise InputError(f"`ridge` must be a number that is not negative, got {ridge!r}.")
-        coefficients = _logistic(change, adjacency[i, j], float(ridge))
+        coefficients = _logistic(change, adjacency[i, j], number(ridge, "ridge", least=0.0))
         return cls(len(adjacency), **dict(zip(names, coefficients.tolist(), strict=True)))
 
     @classmethod

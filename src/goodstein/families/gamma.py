@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.families.checks import as_positive
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, maximise, times_log
 from goodstein.types import Array, BoolArray
+from goodstein.validation import number
 
 SMALLEST_TAIL = 1e-250
 MOST_TERMS = 100_000
@@ -62,7 +62,7 @@ class Gamma(Lifetimes):
     _free = free(shape=Positive(), scale=Positive())
 
     def __init__(self, shape: float = 1.0, scale: float = 1.0) -> None:
-        self._set(shape=as_positive("shape", shape), scale=as_positive("scale", scale))
+        self._set(shape=number(shape, "shape", above=0.0), scale=number(scale, "scale", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

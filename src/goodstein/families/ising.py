@@ -14,6 +14,7 @@ from goodstein.families.checks import as_entries
 from goodstein.families.coordinates import Couplings, Location, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import check_option, number
 
 SPINS = (-1.0, 1.0)
 LARGEST = 8.0
@@ -82,10 +83,8 @@ class Ising(LatticeFamily):
             spins never occurs.
         """
         lattice, codes = discrete.as_states(x, SPINS)
-        spins, ridge, d = _spins(codes), discrete.as_penalty(penalty), lattice.dim
-        if method not in (None, "likelihood", "pseudolikelihood"):
-            reason = f'expected "likelihood" or "pseudolikelihood", got {method!r}.'
-            raise InputError(reason, argument="method")
+        spins, ridge, d = _spins(codes), number(penalty, "penalty", least=0.0), lattice.dim
+        check_option(method, "method", (None, "likelihood", "pseudolikelihood"))
         small = lattice.size <= discrete.FIT_STATES
         if method == "likelihood" and not small:
             reason = f"the likelihood of {d} spins needs 2^{d} states; at most 2^12 are summed over."

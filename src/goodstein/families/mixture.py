@@ -10,13 +10,13 @@ import numpy.typing as npt
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_parameter, as_sample, as_vector, require_positive, require_spread
+from goodstein.families.checks import as_sample, require_spread, vector
 from goodstein.families.coordinates import Definite, Location, Shares, free
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import LARGEST, as_generator, check_count, numbers
 
 
 class GaussianMixture(Family):
@@ -67,13 +67,12 @@ class GaussianMixture(Family):
     _free = free(weights=Shares(), means=Location("covs"), covs=Definite())
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covs: ArrayLike = 1.0) -> None:
-        weights = as_vector("weights", weights)
-        require_positive("weights", weights)
+        weights = vector(weights, "weights", above=0.0)
         if abs(weights.sum() - 1) > 1e-8:
             reason = f"must sum to 1, but the sum is {weights.sum():.10g}."
             remedy = "Divide them by their sum if that is what you mean."
             raise InputError(reason, argument="weights", remedy=remedy)
-        means = as_parameter("means", means)
+        means = numbers(means, "means")
         if means.ndim == 1:
             means = means[:, None]
         k = len(weights)
@@ -105,7 +104,7 @@ class GaussianMixture(Family):
             raise ImportError(needs) from None
         # Standardised first, because scikit-learn's regularisation is absolute.
         center, scale = x.mean(axis=0), x.std(axis=0)
-        seed = int(np.random.default_rng(rng).integers(2**31))
+        seed = int(as_generator(rng).integers(2**31))
         estimator = Estimator(k, n_init=5, max_iter=2000, tol=1e-6, random_state=seed)
         estimator.fit((x - center) / scale)
         if not estimator.converged_:
@@ -170,9 +169,9 @@ def _log_sum_exp(values: Array) -> Array:
 
 
 def _scatters(covs: ArrayLike, k: int, d: int) -> tuple[Scatter, ...]:
-    array = as_parameter("covs", covs)
+    array = numbers(covs, "covs", largest=LARGEST**2)
     if array.shape in ((), (k,)):
-        require_positive("covs", array)
+        numbers(covs, "covs", above=0.0, largest=LARGEST**2)
         return tuple(Scatter("`covs`", variance * np.eye(d)) for variance in np.broadcast_to(array, k))
     if array.shape == (d, d):
         return (Scatter("`covs`", array),) * k

@@ -9,12 +9,12 @@ import numpy as np
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_parameter, as_positive, as_sample, as_vector, require_spread
+from goodstein.families.checks import as_sample, require_spread, vector
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import check_count, number, numbers
 
 
 class ProbabilisticPCA(Family):
@@ -64,12 +64,12 @@ class ProbabilisticPCA(Family):
     _posterior: Scatter
 
     def __init__(self, loadings: ArrayLike, variance: ArrayLike = 1.0, mean: ArrayLike = 0.0) -> None:
-        loadings = as_parameter("loadings", loadings)
+        loadings = numbers(loadings, "loadings")
         if loadings.ndim != 2:
             reason = f"expected shape (d, k), one row for each coordinate, got {loadings.shape}."
             raise InputError(reason, argument="loadings")
         d, k = loadings.shape
-        variance, mean = as_positive("variance", variance), as_vector("mean", mean)
+        variance, mean = number(variance, "variance", above=0.0), vector(mean, "mean")
         if len(mean) not in (1, d):
             raise InputError(f"`mean` has {len(mean)} coordinates, but `loadings` has {d} rows.")
         scatter = Scatter("The covariance", loadings @ loadings.T + variance * np.eye(d))

@@ -9,9 +9,9 @@ import numpy as np
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families.checks import as_parameter
 from goodstein.families.discrete import EXACT_STATES, LatticeFamily, as_states
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import numbers
 
 
 class CategoricalTable(LatticeFamily):
@@ -49,7 +49,7 @@ class CategoricalTable(LatticeFamily):
     _log: Array
 
     def __init__(self, table: ArrayLike, levels: ArrayLike = None) -> None:
-        values = as_parameter("table", table)
+        values = numbers(table, "table")
         if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
             expected = "one axis for each coordinate, all of the same length of at least 2"
             raise InputError(f"expected {expected}, got shape {values.shape}.", argument="table")

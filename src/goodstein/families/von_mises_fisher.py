@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from goodstein.domains.sphere import Sphere
+from goodstein.errors import SamplingError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_nonnegative
 from goodstein.families.directions import (
     as_direction,
     as_directions,
@@ -20,6 +20,10 @@ from goodstein.families.directions import (
 )
 from goodstein.families.uniform import Uniform
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import number
+
+STRONGEST = 1e15
+"""Concentrations beyond this leave 1 − cos of the angles below the rounding error of 1."""
 
 
 class VonMisesFisher(Family):
@@ -64,7 +68,7 @@ class VonMisesFisher(Family):
 
     def __init__(self, mu: ArrayLike, kappa: float) -> None:
         direction = as_direction("mu", mu)
-        self._set(mu=direction, kappa=as_nonnegative("kappa", kappa), domain=Sphere(len(direction)))
+        self._set(mu=direction, kappa=number(kappa, "kappa", least=0.0), domain=Sphere(len(direction)))
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
@@ -100,6 +104,9 @@ class VonMisesFisher(Family):
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         """Unit vectors by Wood's rejection."""
+        if self.kappa > STRONGEST:
+            reason = f"{self!r} is so concentrated that its draws would differ by rounding only."
+            raise SamplingError(reason, remedy="Use a null method that does not simulate.")
         cosine = self._cosines(n, rng)[:, None]
         # A uniform direction at right angles to μ.
         around = rng.standard_normal((n, self.dim))

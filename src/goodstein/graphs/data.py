@@ -12,7 +12,7 @@ import numpy.typing as npt
 from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.types import Array
-from goodstein.validation import as_array, draw_seed
+from goodstein.validation import as_array, check_seed, draw_seed
 
 FEWEST = 3
 """Nodes that a graph needs, for a star or a triangle to exist."""
@@ -38,6 +38,12 @@ class Graph(Data):
 
     replicated = False  # no annotation: not a field
     kind = "graphs"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", as_adjacency(self.adjacency, "adjacency"))
+        if self.origin is not None:
+            object.__setattr__(self, "origin", as_adjacency(self.origin, "origin"))
+        check_seed(self.seed, of="Graph")
 
     def __len__(self) -> int:
         return len(self.adjacency)
@@ -85,12 +91,15 @@ def as_graph(graph: Any, name: str = "graph") -> Graph:
     >>> as_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).describe()
     'one graph with 3 nodes and 2 edges'
     """
-    if isinstance(graph, Graph):
-        return graph
+    return graph if isinstance(graph, Graph) else Graph(as_adjacency(graph, name))
+
+
+def as_adjacency(graph: Any, name: str) -> Array:
+    """The adjacency matrix of a graph of a user, checked, (N, N)."""
     if callable(getattr(graph, "is_directed", None)) and hasattr(graph, "edges"):
         matrix = _from_networkx(graph, name)
     else:
-        matrix = as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph)
+        matrix = as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(
             f"`{name}` must be a networkx graph or an adjacency matrix (N, N), got shape {matrix.shape}."
@@ -102,7 +111,7 @@ def as_graph(graph: Any, name: str = "graph") -> Graph:
             f"`{name}`: the adjacency matrix must hold zeros and ones, got dtype {matrix.dtype}."
         )
     _require_simple(matrix, name)
-    return Graph(matrix.astype(np.float64))
+    return np.asarray(matrix, dtype=np.float64)
 
 
 def _require_simple(matrix: npt.NDArray[Any], name: str) -> None:

@@ -14,7 +14,7 @@ from goodstein.errors import InputError, given
 from goodstein.kernels.base import Kernel, Wrapped
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
-from goodstein.validation import check_count
+from goodstein.validation import check_count, check_option
 
 Labels = npt.NDArray[np.uint64]
 Pairs = npt.NDArray[np.intp]
@@ -97,9 +97,8 @@ class WeisfeilerLehman(GraphKernel):
     labels: Literal["triangles", "none"] = "triangles"
 
     def __post_init__(self) -> None:
-        check_count(self.iterations, "iterations", least=0)
-        if self.labels not in ("triangles", "none"):
-            raise InputError(f'`labels` must be "triangles" or "none", got {self.labels!r}.')
+        check_count(self.iterations, "iterations", 0, 1000)
+        check_option(self.labels, "labels", ("triangles", "none"))
 
     def __call__(self, x: Any, y: Any) -> Array:
         """k(x_i, y_j) for lists of adjacency matrices."""

@@ -13,6 +13,7 @@ from goodstein.graphs.data import Graph, all_pairs
 from goodstein.graphs.kernel import GraphKernel
 from goodstein.stein.forms import LowRankForm
 from goodstein.types import Array
+from goodstein.validation import check_names, must, numbers
 
 SUBGRAPHS = {"edges": 1, "two_stars": 2, "triangles": 3, "three_stars": 3, "four_cycles": 4}
 """Subgraphs that are counted, with their numbers of edges."""
@@ -57,11 +58,12 @@ class SubgraphCounts(GraphKernel):
     transform: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        names = (self.counts,) if isinstance(self.counts, str) else tuple(self.counts)
-        unknown = [name for name in names if name not in SUBGRAPHS]
-        if unknown or not names or len(set(names)) < len(names):
-            raise InputError(f"`counts` must be some of {', '.join(SUBGRAPHS)}, got {self.counts!r}.")
-        object.__setattr__(self, "counts", names)
+        object.__setattr__(self, "counts", check_names(self.counts, "counts", SUBGRAPHS))
+        if self.transform is not None:
+            matrix = numbers(self.transform, "transform", ndim=2, of="SubgraphCounts")
+            if matrix.shape[1] != len(self.counts):
+                wanted = f"a matrix with {len(self.counts)} columns, one for each of `counts`"
+                raise must("transform", wanted, matrix, "SubgraphCounts")
 
     def fitted(self, graph: Graph) -> SubgraphCounts:
         """The same kernel with its matrix W = RᵀR fixed."""

@@ -11,7 +11,7 @@ from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
-from goodstein.validation import check_positive
+from goodstein.validation import number
 
 MAX_POINTS = 1000
 
@@ -42,7 +42,7 @@ class Median:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive(self.scale, "`scale` of Median")
+        number(self.scale, "scale", of="Median", above=0.0)
 
     def __call__(self, points: Array) -> float:
         """Apply the rule to points (n, m)."""

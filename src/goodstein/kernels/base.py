@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from goodstein.kernels.frames import Located
 from goodstein.kernels.tile import Parts, Tile
 from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, Single
+from goodstein.validation import asked, must, number
 
 
 class Kernel:
@@ -150,23 +150,10 @@ class RadialKernel(Kernel, ABC):
     radial = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
-        wrong = isinstance(self.bandwidth, (bool, type))
-        if self.bandwidth is None or (callable(self.bandwidth) and not wrong):
+        if self.bandwidth is None or (callable(self.bandwidth) and not isinstance(self.bandwidth, type)):
             return
-        try:
-            if wrong:
-                raise TypeError
-            width = float(self.bandwidth)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise InputError(
-                f"`bandwidth` of {type(self).__name__} must be a positive number, a rule such as "
-                f"Median(), or None; got {self.bandwidth!r}."
-            ) from None
-        if not (math.isfinite(width) and width > 0):
-            raise InputError(
-                f"`bandwidth` of {type(self).__name__} must be a positive number, got {self.bandwidth!r}. "
-                "Leave it out to take the median distance between the data."
-            )
+        wanted = "a positive number, a rule such as Median(), or None"
+        width = number(self.bandwidth, "bandwidth", above=0.0, of=type(self).__name__, wanted=wanted)
         object.__setattr__(self, "bandwidth", width)
 
     @abstractmethod
@@ -176,7 +163,8 @@ class RadialKernel(Kernel, ABC):
     def fitted(self, points: Array) -> Self:
         if isinstance(self.bandwidth, float):
             return self
-        return replace(self, bandwidth=float(self._rule(points)))
+        found = asked(self._rule, f"The rule {self._rule!r} of {type(self).__name__}", points)
+        return replace(self, bandwidth=number(found, "bandwidth", above=0.0, of=repr(self)))
 
     def fitted_to(self, features: Any) -> Self:
         """The median distance, of which several kernels take multiples, is found only once."""
@@ -231,7 +219,9 @@ class Sum(Kernel):
     radial = True
 
     def __post_init__(self) -> None:
-        given = [kernel if isinstance(kernel, Kernel) else Wrapped(kernel) for kernel in self.kernels]
+        if not isinstance(self.kernels, list | tuple):
+            raise must("kernels", "a tuple of kernels such as (IMQ(), Gaussian())", self.kernels, "Sum")
+        given = [as_kernel(kernel, "kernels") for kernel in self.kernels]
         flat = tuple(term for kernel in given for term in kernel.terms)
         if not flat:
             raise InputError("A sum of kernels needs at least one kernel.")

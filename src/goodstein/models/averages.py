@@ -12,6 +12,7 @@ from goodstein.errors import ScoreError
 from goodstein.models.model import Model
 from goodstein.numerics.frameworks import NumPy, framework_of, frameworks
 from goodstein.types import Array
+from goodstein.validation import asked
 
 ROWS = 1 << 18
 """Pairs that are handed to a user's function at once, which bounds the memory."""
@@ -19,7 +20,7 @@ ROWS = 1 << 18
 
 def evaluate(function: Callable[..., Any], where: str, *arguments: npt.NDArray[Any]) -> Array:
     """Call a function of two arrays, written with NumPy or JAX, in double precision."""
-    values = function(*(argument.copy() for argument in arguments))
+    values = asked(function, where, *(argument.copy() for argument in arguments), error=ScoreError)
     if framework_of(values) == "jax":
         # JAX rounds NumPy arrays to single precision unless it is told otherwise.
         (framework,) = frameworks("jax")

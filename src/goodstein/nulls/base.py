@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from goodstein.errors import InputError, ScoreError, given
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
-from goodstein.validation import draw_seed
+from goodstein.validation import asked, draw_seed, shown
 
 
 def rounding(draws: Array) -> float:
@@ -116,7 +117,10 @@ class OwnNull(Own, Null):
     taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue", "allows")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
-        found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)
+        ask = partial(self._own.calibrate, problem, workers=workers, rng=rng)
+        found = asked(ask, f"`calibrate` of {self!r}")
+        if not isinstance(found, Calibration):
+            raise InputError(f"`calibrate` of {self!r} must return a Calibration, got {shown(found)}.")
         return found
 
 
@@ -127,7 +131,7 @@ def as_null(null: Any) -> Null:
     if isinstance(null, type) or not callable(getattr(null, "calibrate", None)):
         raise InputError(
             f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
-            f"ParametricBootstrap(fit), got {null!r}."
+            f"ParametricBootstrap(fit), got {shown(null)}."
         )
     return OwnNull(null)
 

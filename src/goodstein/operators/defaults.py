@@ -8,6 +8,7 @@ from goodstein.operators.base import Operator
 from goodstein.operators.langevin import Langevin
 from goodstein.operators.logratio import LogRatio
 from goodstein.operators.standardised import Standardised
+from goodstein.validation import must
 
 coordinate = deferred("goodstein.operators.coordinate")
 difference = deferred("goodstein.operators.difference")
@@ -29,6 +30,8 @@ def default_operator(domain: Domain) -> Operator:
     - elsewhere :class:`goodstein.Standardised` with the domain's auxiliary function, and without boundary
       :class:`goodstein.Langevin`.
     """
+    if not isinstance(domain, Domain):
+        raise must("domain", "a domain such as Box or Simplex", domain)
     wish: Operator | None = domain.default_operator()
     if wish is not None:
         return wish

@@ -17,7 +17,7 @@ from goodstein.operators.base import Operator
 from goodstein.operators.difference_form import DifferenceFeatures
 from goodstein.operators.difference_ratios import log_probability, log_ratios, ratios, ratios_before
 from goodstein.types import Array, BoolArray
-from goodstein.validation import check_positive
+from goodstein.validation import number
 
 PROBES = 50
 """Rows at which score and log probabilities are compared."""
@@ -86,7 +86,9 @@ class Difference(Operator):
 
     def __post_init__(self) -> None:
         if self.bound is not None:
-            bound = check_positive(self.bound, "`bound` of Difference", "a positive number or None")
+            bound = number(
+                self.bound, "bound", of="Difference", above=0.0, wanted="a positive number or None"
+            )
             object.__setattr__(self, "bound", bound)
 
     def __repr__(self) -> str:

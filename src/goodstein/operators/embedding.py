@@ -22,7 +22,7 @@ from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
-from goodstein.validation import check_count
+from goodstein.validation import MOST_DRAWS, check_count, check_flag, check_seed
 
 CHECKED, LONGEST = 500, 1.5
 """Draws in which the audit looks for dependence, and the correlation time that it minds."""
@@ -85,8 +85,10 @@ class MeanEmbedding(Operator):
     conditions_suffice = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
-        check_count(self.draws, "draws")
-        check_count(self.landmarks, "landmarks", 2)
+        check_count(self.draws, "draws", most=MOST_DRAWS)
+        check_count(self.landmarks, "landmarks", 2, MOST_DRAWS)
+        check_flag(self.logratio, "logratio", of="MeanEmbedding")
+        check_seed(self.seed, of="MeanEmbedding")
 
     def seeded(self, seed: int) -> MeanEmbedding:
         return replace(self, seed=seed)

@@ -14,6 +14,7 @@ from goodstein.models.provenance import Fit, provenance_of
 from goodstein.patterns.data import Patterns, as_pattern
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array
+from goodstein.validation import as_generator
 
 
 class Process(AnyModel):
@@ -62,7 +63,7 @@ class Process(AnyModel):
         return values
 
     def sample(self, n: int, rng: RNG = None) -> Patterns:
-        drawn = self.raw.sample(n, np.random.default_rng(rng))
+        drawn = self.raw.sample(n, as_generator(rng))
         wanted = f"The sampler of {self.name} must return {n} patterns inside {self.domain!r}"
         if not hasattr(drawn, "__len__") or len(drawn) != n:
             got = f"{len(drawn)} of them" if hasattr(drawn, "__len__") else type(drawn).__name__

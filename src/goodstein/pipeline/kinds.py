@@ -82,7 +82,8 @@ def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., A
         return patterns
     if _is_graph(data, model):
         return graph
-    own = callable(getattr(data, "take", None)) and not hasattr(data, "__array__")
+    own = callable(getattr(data, "take", None)) and hasattr(type(data), "__len__")
+    own = own and not isinstance(data, type) and not hasattr(data, "__array__")
     return others if own and not roots(data) & FRAMES else points
 
 

@@ -20,6 +20,7 @@ from goodstein.pipeline.kinds import restricted
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
+from goodstein.validation import answered, asked
 
 Draw = Callable[[int, np.random.Generator], Any]
 """n observations."""
@@ -88,7 +89,7 @@ class DurationLaw(Law):
         if self.censoring is None:
             return whole
         x = whole.durations
-        c = np.asarray(self.censoring(n, rng), np.float64)
+        c = answered(self.censoring(n, rng), "`censoring`")
         if c.shape not in ((n,), (n, 1)) or np.isnan(c).any() or (c < 0).any():
             raise InputError(
                 f"`censoring` must give {n} times of at least zero, (n,); got shape {c.shape}"
@@ -113,7 +114,7 @@ class SamplerLaw(Law):
     function: Callable[..., Any]
 
     def __call__(self, n: int, rng: np.random.Generator) -> Any:
-        drawn = call_sampler(self.function, n, rng)
+        drawn = asked(call_sampler, f"The sampler {title(self.function)}", self.function, n, rng)
         if isinstance(drawn, np.ndarray | list | Censored) and len(drawn) != n:
             raise InputError(
                 f"the sampler was asked for {n} observations and returned {len(drawn)}.",

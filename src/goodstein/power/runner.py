@@ -13,8 +13,12 @@ from typing import Any, Self
 
 from goodstein.engine.executors import available_cores, one_blas_thread
 from goodstein.errors import InputError
+from goodstein.validation import shown
 
 Tasks = Sequence[tuple[Any, ...]]
+
+PROCESSES = range(1, 4097)
+"""Numbers of processes that may be meant."""
 
 
 class Runner:
@@ -36,7 +40,11 @@ class Runner:
             self._executor = workers
         elif callable(getattr(workers, "get_executor", None)):
             self._executor = workers.get_executor()
-        elif isinstance(workers, int) and not isinstance(workers, bool) and (workers > 0 or workers == -1):
+        elif (
+            isinstance(workers, int)
+            and not isinstance(workers, bool)
+            and (workers == -1 or workers in PROCESSES)
+        ):
             processes = available_cores() if workers == -1 else workers
             if processes > 1:
                 from multiprocessing import get_context
@@ -47,7 +55,7 @@ class Runner:
         else:
             raise InputError(
                 "`workers` must be None, a positive number of processes, -1 for all cores, or a "
-                f"concurrent.futures.Executor; got {workers!r}."
+                f"concurrent.futures.Executor; got {shown(workers)}."
             )
 
     @property

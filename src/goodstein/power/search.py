@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import InputError
+from goodstein.errors import InputError, TrialError
 from goodstein.power.cell import Cell
 from goodstein.power.laws import name_of
 from goodstein.power.neyman_pearson import RatioTest
@@ -151,7 +151,7 @@ class Planned:
                 rng = np.random.default_rng([self.seed, k, 1])
                 found.append(pvalue_of(self.test(data, self.cell.model, rng=rng)))
             except Exception as error:
-                raise RuntimeError(f"{name_of(self.test)} at n = {n}, trial {k}: {said(error)}") from error
+                raise TrialError(f"{name_of(self.test)} at n = {n}, trial {k}: {said(error)}") from error
         return found
 
 

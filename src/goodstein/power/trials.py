@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodstein.errors import TrialError
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Law
 from goodstein.power.neyman_pearson import Pair
@@ -74,7 +75,7 @@ class Source:
         try:
             data = self.data(k, seed)
         except Exception as error:
-            raise RuntimeError(f"{self.label}, draw {k}: {said(error)}") from error
+            raise TrialError(f"{self.label}, draw {k}: {said(error)}") from error
         outcomes = {}
         for name, test in tests.items():
             rng = np.random.default_rng([seed, seed_of(name, self.name, self.kind), k])
@@ -86,7 +87,7 @@ class Source:
                 seconds = time.perf_counter() - start
                 pvalue = pvalue_of(result)
             except Exception as error:
-                raise RuntimeError(f"{self.label} | {name}, trial {k}: {said(error)}") from error
+                raise TrialError(f"{self.label} | {name}, trial {k}: {said(error)}") from error
             statistic = getattr(result, "statistic", np.nan)
             outcomes[name] = Outcome(pvalue, seconds, float(statistic) if _is_number(statistic) else np.nan)
         return outcomes
@@ -170,4 +171,4 @@ class Work:
         try:
             return pair.ratios(which, count, rng)
         except Exception as error:
-            raise RuntimeError(f"{one.name} | Neyman–Pearson bound: {error}") from error
+            raise TrialError(f"{one.name} | Neyman–Pearson bound: {error}") from error

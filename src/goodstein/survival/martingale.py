@@ -17,6 +17,7 @@ from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array, BoolArray
+from goodstein.validation import check_option
 
 THIN = 1.0 / 3.0
 """From this exponent of the hazard at zero on the Stein kernel has no finite second moment."""
@@ -75,8 +76,7 @@ class Martingale(DurationOperator):
     differentiates = False
 
     def __post_init__(self) -> None:
-        if self.transform not in ("cdf", "hazard", None):
-            raise InputError(f'`transform` must be "cdf", "hazard" or None, got {self.transform!r}.')
+        check_option(self.transform, "transform", ("cdf", "hazard", None))
 
     def features(self, model: SurvivalModel, domain: Domain, data: Censored) -> AnchoredFeatures:
         """(y, a, G) = (t, −1, δ/λ₀), and the value at zero."""

@@ -14,7 +14,7 @@ from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator
+from goodstein.validation import as_generator, check_flag
 
 
 def ksd_test(
@@ -87,6 +87,7 @@ def ksd_test(
     >>> gs.ksd_test(model.sample(200, rng=1), model, rng=1).pvalue > 0.05
     True
     """
+    check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
     problem = compose(data, model, domain, operator, kernel, seeds)
     if tolerance is not None:

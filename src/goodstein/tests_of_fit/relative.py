@@ -33,7 +33,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.features import SteinFeatures
 from goodstein.survival.data import Censored
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator
+from goodstein.validation import as_generator, check_flag
 
 DEGENERATE, CLEAR = 2.0, 2.0
 """What two models that both fit perfectly would show, and hardly ever more.
@@ -128,6 +128,7 @@ def relative_ksd_test(
     False
     """
     check_workers(workers)
+    check_flag(audit, "audit")
     generator = as_generator(rng)
     # Latent draws for P and for Q must not be the same numbers in different rows.
     seeds = [draw_seeds(generator), draw_seeds(generator)]

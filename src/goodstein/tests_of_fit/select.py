@@ -27,7 +27,7 @@ from goodstein.survival.hazard import Survival
 from goodstein.survival.martingale import Martingale
 from goodstein.tests_of_fit.selection import Candidate, Chosen, Selection
 from goodstein.types import RNG, ArrayLike
-from goodstein.validation import as_generator, check_share
+from goodstein.validation import as_generator, check_flag, check_share
 
 
 def select(
@@ -102,6 +102,7 @@ def select(
     True
     """
     check_share(train_fraction, "train_fraction")
+    check_flag(audit, "audit")
     generator = as_generator(rng)
     seeds = draw_seeds(generator)
     # Something that can be asked without an operator: domain, model and data are what is validated here.
