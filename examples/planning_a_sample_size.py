@@ -35,7 +35,7 @@ def main() -> None:
     print(f"\n{plan}\n")
 
     sample = cells[1].alternative.sample(plan.n, rng=2)
-    result = test(sample, skye, rng=1)
+    result = test(sample, skye, null=gs.MonteCarlo(), rng=1)  # exact, however few they are
     print(
         f"With {len(x)} rocks the test with the {best} kernel sees {cells[1].name} with probability "
         f"{study.power(cells[1], best).value:.2f}; {plan.n} rocks see it with about {POWER:g}. A simulated "

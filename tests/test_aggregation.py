@@ -381,7 +381,7 @@ def test_kernels_may_be_a_generator():
 def test_members_with_different_numbers_of_observations_cannot_share_signs():
     operators = [gs.Langevin(), gs.Regularised(gs.Langevin(), draws=0)]
     with pytest.raises(gs.InputError, match="different numbers of observations"):
-        gs.aggregated_test(sample(60), NORMAL, operators=operators, rng=1)
+        gs.aggregated_test(sample(60), NORMAL, operators=operators, null=gs.WildBootstrap(), rng=1)
 
 
 @trials(80, 400)

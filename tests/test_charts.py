@@ -190,6 +190,7 @@ def test_the_identity_on_the_hyperbolic_half_plane(operator):
     assert np.all(np.abs(h @ w) < 1e-8 * (np.abs(h) @ w))
 
 
+@pytest.mark.filterwarnings("ignore:The features are so skewed:goodstein.errors.CalibrationWarning")
 def test_a_half_plane_is_tested_end_to_end():
     rng = np.random.default_rng(4)
     # E e^(−z) shifts the mean of z by −1.

@@ -262,6 +262,7 @@ def test_simulated_samples_and_workers_give_the_same_p_value():
 # --- level ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The features are so skewed:goodstein.errors.CalibrationWarning")
 @trials(60, 200)
 @pytest.mark.parametrize("method", METHODS)
 def test_level_on_held_out_rows(method, trials):

@@ -367,6 +367,7 @@ def test_rare_states_break_the_unbounded_operator_and_not_the_bounded_one():
     assert np.mean(np.array(exact) <= 0.05) <= 0.15
 
 
+@pytest.mark.filterwarnings("ignore:The features are so skewed:goodstein.errors.CalibrationWarning")
 @pytest.mark.filterwarnings("default:About")
 def test_a_bound_does_not_help_where_most_neighbours_are_rare():
     """Of 100 items with a prevalence of .5 % there is often none that has it, and nothing to balance."""

@@ -174,6 +174,7 @@ def test_power_where_the_score_is_large_in_the_wrong_place():
     assert found["learnt"] >= found["all rows, g = 1"] + 6, found
 
 
+@pytest.mark.filterwarnings("ignore:The features are so skewed:goodstein.errors.CalibrationWarning")
 @trials(60, 200)
 def test_level_on_held_out_rows(trials):
     found = []

@@ -269,7 +269,7 @@ SIGNATURES = [
     (
         gs.aggregated_test,
         "(data, model, *, domain=None, kernels=None, operators=None, weights=None, "
-        "null=None, workers=None, rng=None, "
+        "null='auto', workers=None, rng=None, "
         "audit=True)",
     ),
     (

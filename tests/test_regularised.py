@@ -275,7 +275,7 @@ def test_trap_all_data_and_random_signs():
 @pytest.mark.parametrize("null", [gs.WildBootstrap(), gs.Spectral()])
 def test_trap_is_refused(null):
     with pytest.raises(
-        gs.SteinIdentityError, match=r"fraction=0\.2, null=MonteCarlo\(\), or a larger strength"
+        gs.SteinIdentityError, match=r"fraction=0\.2\), null=MonteCarlo\(\), or a larger strength"
     ):
         gs.ksd_test(censored(80), gs.families.Exponential(1.0), operator=TRAP, kernel=SMALL, null=null, rng=1)
     with pytest.raises(gs.SteinIdentityError, match="Use null=MonteCarlo"):

@@ -127,7 +127,9 @@ def test_the_recorded_parts_reproduce_the_statistic(name):
     """Bandwidths and scales are numbers now, so nothing is left to be taken from the data."""
     result = RESULTS[name]()
     again = gs.ksd_test(X, PLANE, operator=result.operator, kernel=result.kernel, rng=2)
-    assert again.statistic == pytest.approx(result.statistic, rel=1e-12)
+    # Simulated statistics, and so that of the data, come from functions of the distances in single precision.
+    rel = 1e-6 if result.null.simulates else 1e-12
+    assert again.statistic == pytest.approx(result.statistic, rel=rel)
     halves = gs.stein_matrix(X[:30], PLANE, operator=result.operator, kernel=result.kernel)
     whole = gs.stein_matrix(X, PLANE, operator=result.operator, kernel=result.kernel)
     np.testing.assert_allclose(halves, whole[:30, :30], rtol=1e-9, atol=1e-12)

@@ -6,7 +6,6 @@ fitted model and fits every sample anew.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -126,9 +125,7 @@ def answered(data: Any, model: Any, *, refits: int = 0, null: Any = None, rng: R
         found = fit(data)
     except gs.errors.InputError:
         return 1.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", gs.errors.CalibrationWarning)
-        return KSD(data, found, null=gs.ParametricBootstrap(fit, refits) if refits else null, rng=rng)
+    return KSD(data, found, null=gs.ParametricBootstrap(fit, refits) if refits else null, rng=rng)
 
 
 FITTED = {"fitted wild": partial(answered, null=gs.FittedWildBootstrap())}

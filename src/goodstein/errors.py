@@ -164,8 +164,10 @@ def _entry() -> tuple[CodeType, int]:
     frame: FrameType | None = sys._getframe(1)
     assert frame is not None
     code, level = frame.f_code, 0
-    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
-        code = frame.f_code if frame.f_code.co_filename.startswith(PACKAGE) else code
+    # Constructors of dataclasses are made of a string.
+    ours, others = (PACKAGE, "<string>"), (functools.__file__,)
+    while frame is not None and frame.f_code.co_filename.startswith(ours + others):
+        code = frame.f_code if frame.f_code.co_filename.startswith(ours) else code
         level, frame = level + 1, frame.f_back
     return code, level
 

@@ -37,12 +37,13 @@ def as_data(
     *,
     where: str = "the model",
     least: int = 2,
+    use: str = "a test",
     other_columns: Callable[[int], str | None] | None = None,
 ) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
     They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
-    that `where` expects; None takes what is there. A test needs two rows at the `least`.
+    that `where` expects; None takes what is there. A test, or another `use`, needs two rows at the `least`.
     What to do with so many other columns, where that can be guessed, `other_columns` says.
     """
     array = as_array(data)
@@ -68,8 +69,8 @@ def as_data(
     if x.shape[1] == 0:
         raise _refused("has no columns.")
     if len(x) < least:
-        raise _refused(f"has {_count(len(x), 'row')}; a test needs at least 2.")
-    remedy = "Remove or complete them before the test; goodstein never drops or imputes values."
+        raise _refused(f"has {_count(len(x), 'row')}; {use} needs at least 2.")
+    remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
     refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
     refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
     far = (np.abs(x) > LARGEST).any(axis=1)
@@ -116,7 +117,7 @@ def refuse_masked(values: Any, argument: str = "data") -> None:
 def is_frame(data: Any) -> bool:
     """Whether it is a data frame, or a column of one, that narwhals may know."""
     known = type(data).__module__.partition(".")[0] in FRAMES
-    return known and any(hasattr(data, name) for name in ("__array__", "columns", "collect"))
+    return known and any(hasattr(type(data), name) for name in ("__array__", "columns", "collect"))
 
 
 def read_frame(data: Any) -> Any:
@@ -365,7 +366,8 @@ def check_option(value: object, name: str, options: Iterable[Any], of: str = "")
     """One of several words, or None where that is one of them."""
     known = tuple(options)
     if not (value is None or isinstance(value, str)) or value not in known:
-        raise must(name, " or ".join(repr(one) for one in known), value, of)
+        words = [repr(one) for one in known]
+        raise must(name, f"{', '.join(words[:-1])} or {words[-1]}", value, of)
     return value
 
 

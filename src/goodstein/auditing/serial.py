@@ -10,7 +10,8 @@ twenty times: weak dependence in short samples would go unnoticed otherwise.
 *How much.* The correlation time is τ = 1 + 2 Σ_k ρ_k, from an autoregression for each component whose order
 Akaike's criterion chooses, the longest of those that matter; n rows are worth n/τ independent ones.
 
-Several sequences, such as Markov chains, are looked at together; products never cross their ends.
+Several sequences, such as Markov chains, are looked at together; products never cross their ends. Rows that
+are said to be Markov chains need not be found dependent: their correlation time counts anyhow.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ SUMS = 20
 ENTRIES = 1 << 20
 """Numbers in the random orders that are held at a time."""
 BATCH, SHORT, FEW = 5.0, 2.5, 8
-"""Rows of a batch, in correlation times; where that makes fewer than `FEW` batches, at least `SHORT`."""
+"""Rows of a batch, in correlation times; where that makes fewer than `FEW` batches, at least `SHORT`, or less
+where the dependence is not clear."""
 
 Starts = npt.NDArray[np.intp]
 
@@ -57,22 +59,25 @@ class Dependence:
         How often rows in random order would show as much, by the first order that does; at least 0.001.
     sorted_by
         The column by which the rows are sorted, or nearly so, so that their order says nothing; or None.
+    stated
+        Whether the user says that the rows are draws of Markov chains.
     """
 
     sequences: tuple[int, ...]
     time: float = 1.0
     pvalue: float = 1.0
     sorted_by: int | None = None
+    stated: bool = False
 
     @property
     def found(self) -> bool:
-        """Whether the rows seem to depend on each other."""
+        """Whether the rows seem to depend on each other, or are chains whose draws seem to a little."""
         return self.time > 1.0
 
     @property
     def clear(self) -> bool:
-        """Whether chance finds as much once in a hundred times, rather than in twenty."""
-        return self.found and self.pvalue <= 1.0 / (1 + CLEAR)
+        """Whether chance finds as much once in a hundred times, not in twenty, or it was to be expected."""
+        return self.found and (self.stated or self.pvalue <= 1.0 / (1 + CLEAR))
 
     @property
     def certain(self) -> bool:
@@ -104,7 +109,8 @@ class Dependence:
         time = self.time * (1.0 + math.sqrt(2.0 / self.effective))
         count = self.n / (BATCH * time)
         if count < FEW:
-            count = min(FEW, self.n / (SHORT * time))
+            # Doubtful dependence must not take away the power of a short sample.
+            count = min(FEW, self.n / (SHORT * time) if self.clear else self.n)
         length = self.n / max(1.0, count)
         starts = []
         for start, rows in zip(self.starts, self.sequences, strict=True):
@@ -113,20 +119,21 @@ class Dependence:
         return np.array(starts)
 
 
-def dependence(described: Sequence[Array], sequences: Sequence[int]) -> Dependence:
+def dependence(described: Sequence[Array], sequences: Sequence[int], *, stated: bool = False) -> Dependence:
     """Whether rows depend on each other, and how much.
 
     They come in sequences one after the other, of the given lengths, and are `described` by columns in one or
-    several ways, each (n, k): as they are, and as a test sees them.
+    several ways, each (n, k): as they are, and as a test sees them. With `stated` they are Markov chains.
     """
     lengths = tuple(sequences)
     ways = [found for columns in described if len((found := components(columns))[1])]
     times = _times(ways, lengths) if ways else 0
     pvalue = 1.0 / (1 + times)
-    if times < FOUND:
-        return Dependence(lengths, pvalue=pvalue)
-    scores = np.concatenate([scores for scores, _ in ways])
-    return Dependence(lengths, max(1.0 + 1e-9, correlation_time(scores, lengths)), pvalue)
+    if not ways or (times < FOUND and not stated):
+        return Dependence(lengths, pvalue=pvalue, stated=stated)
+    time = correlation_time(np.concatenate([scores for scores, _ in ways]), lengths)
+    least = 1.0 + 1e-9 if times >= FOUND else 1.0
+    return Dependence(lengths, max(least, time), pvalue, stated=stated)
 
 
 def sorted_by(rows: Array) -> int | None:

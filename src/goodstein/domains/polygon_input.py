@@ -10,7 +10,7 @@ import numpy as np
 
 from goodstein.errors import DomainError
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import must, numbers
+from goodstein.validation import is_frame, must, numbers
 
 # Names of the reference systems in degrees that the old `crs` member of GeoJSON carries:
 # "urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326" and their like (EPSG gives degrees 4001-4999).
@@ -92,10 +92,12 @@ def _union(shapely: Any, geometries: Sequence[Any]) -> Any:
 
 def _as_ring(vertices: ArrayLike, name: str) -> Array:
     """Vertices (n, 2), closed or not."""
-    ring = numbers(vertices, name, error=DomainError)
-    if ring.ndim != 2 or ring.shape[1] != 2:
+    if not isinstance(vertices, list | tuple | np.ndarray) and not is_frame(vertices):
         kinds = "vertices (n, 2), a shapely polygon or a geopandas column"
         raise must(name, kinds, vertices, error=DomainError)
+    ring = numbers(vertices, name, error=DomainError)
+    if ring.ndim != 2 or ring.shape[1] != 2:
+        raise must(name, "vertices (n, 2)", ring, error=DomainError)
     different = len(np.unique(ring, axis=0))
     if different < 3:
         raise DomainError(f"`{name}` must hold at least 3 different vertices, got {different}.")

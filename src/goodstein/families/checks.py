@@ -60,7 +60,7 @@ def as_points(x: ArrayLike, d: int, name: str = "x") -> Array:
 def as_sample(x: ArrayLike) -> Array:
     """Observations (n, d), n >= 2 and all finite, from which a family is fitted; (n,) is one column."""
     try:
-        return as_data(x)
+        return as_data(x, use="a fit")
     except InputError as error:
         raise error.told("x") from None
 

@@ -61,8 +61,9 @@ class Gompertz(Lifetimes):
     _free = free(rate=Positive(), growth=Positive())
 
     def __init__(self, rate: float = 1.0, growth: float = 1.0) -> None:
-        # With a hazard that falls exponentially some lives would never end.
-        self._set(rate=number(rate, "rate", above=0.0), growth=number(growth, "growth", least=0.0))
+        wanted = "a number of at least 0; with a hazard that falls exponentially some lives would never end"
+        self._set(growth=number(growth, "growth", least=0.0, wanted=wanted))
+        self._set(rate=number(rate, "rate", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

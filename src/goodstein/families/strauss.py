@@ -77,8 +77,8 @@ class Strauss(Frozen):
 
     def __init__(self, beta: float, gamma: float, radius: float, domain: Domain) -> None:
         self._set(beta=number(beta, "beta", above=0.0), radius=number(radius, "radius", above=0.0))
-        # Above 1 the density has no finite integral.
-        self._set(gamma=number(gamma, "gamma", least=0.0, most=1.0), domain=as_domain(domain))
+        wanted = "a number in [0, 1]; above 1 the density has no finite integral"
+        self._set(gamma=number(gamma, "gamma", least=0.0, most=1.0, wanted=wanted), domain=as_domain(domain))
         self._set(_size=float(quadrature(domain, 2)[1].sum()))
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:

@@ -49,7 +49,7 @@ class CategoricalTable(LatticeFamily):
     _log: Array
 
     def __init__(self, table: ArrayLike, levels: ArrayLike = None) -> None:
-        values = numbers(table, "table")
+        values = numbers(table, "table", largest=1e300)
         if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
             expected = "one axis for each coordinate, all of the same length of at least 2"
             raise InputError(f"expected {expected}, got shape {values.shape}.", argument="table")

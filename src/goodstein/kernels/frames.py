@@ -153,6 +153,11 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     if weight is not None and weight.ndim == 3:
         return None
     n, m = points.shape
+    if weight is not None and weight.ndim == 1:
+        # A multiple of g is the same g; a constant one is none.
+        mean_weight = float(root_mean_square(weight)) or 1.0
+        value, weight = value / mean_weight, weight / mean_weight
+        weight = None if np.ptp(weight) <= CONSTANT else weight
     unit = weight_unit(weight)
     value = value * unit
     size = root_mean_square(value)

@@ -45,7 +45,8 @@ class _Power(RadialKernel):
         exponent, scale = self.power
         u = tile.rho(1.0 / scale, 1.0)
         np.reciprocal(u, out=u)
-        first, second = exponent / scale, exponent * (exponent - 1.0) / scale**2
+        first = exponent / scale
+        second = first * ((exponent - 1.0) / scale)  # scale² may be zero
         if tile.unit:
             # R = −4ρ = −4·scale·(1/u − 1), so u·R needs no matrix product.
             c = 4.0 * second * scale

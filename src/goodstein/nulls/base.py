@@ -83,6 +83,9 @@ class Null(ABC):
     refits: ClassVar[bool] = False
     """Whether it fits the model anew, so that a model may have been fitted to the same data."""
 
+    bears_skewness: ClassVar[bool] = False
+    """Whether it keeps its level where few observations carry the statistic."""
+
     @abstractmethod
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         """The statistic of the problem and draws of it under the null."""
@@ -114,7 +117,7 @@ class Null(ABC):
 class OwnNull(Own, Null):
     """A user's plain object with a method ``calibrate``."""
 
-    taken_over = ("simulates", "refits", "calibrate_jointly", "smallest_pvalue", "allows")
+    taken_over = ("simulates", "refits", "bears_skewness", "calibrate_jointly", "smallest_pvalue", "allows")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         ask = partial(self._own.calibrate, problem, workers=workers, rng=rng)

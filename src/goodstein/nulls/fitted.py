@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.engine.executors import Workers
-from goodstein.errors import Explained, InputError, warn
+from goodstein.errors import Explained, InputError, given, warn
 from goodstein.models.influence import Influence, of_equations, of_maximum
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
@@ -28,7 +28,10 @@ UNSOLVED = 0.2
 FEW = 10
 """Observations for each parameter below which first order does not tell enough."""
 
-REFIT = "Use null=ParametricBootstrap(fit), with the function that fitted it."
+
+def refit() -> str:
+    """What can be done instead."""
+    return f"Use {given('null', 'ParametricBootstrap(fit)')}, with the function that fitted it."
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ class FittedWildBootstrap(WildBootstrap):
                 f"FittedWildBootstrap: the parameters of {problem.model.name} are not those that fit these "
                 f"data: {found.names[worst]} is {away[worst]:.2g} standard errors away from them.",
                 remedy="It is for models that were fitted to all of these observations and no others; for "
-                "one that was fixed beforehand use null=WildBootstrap().",
+                f"one that was fixed beforehand use {given('null', 'WildBootstrap()')}.",
             )
         return replace(found, values=values)
 
@@ -185,19 +188,20 @@ class FittedWildBootstrap(WildBootstrap):
             raise InputError(
                 f"FittedWildBootstrap: {name} does not say how it was fitted.",
                 remedy="Pass FittedWildBootstrap(model=function of theta, parameters=the fitted theta), or "
-                "use null=ParametricBootstrap(fit).",
+                f"use {given('null', 'ParametricBootstrap(fit)')}.",
             )
         if fit.influence is None:
             raise InputError(
                 f"FittedWildBootstrap: {name} was fitted by {fit.method}, for which there are no influence "
                 "values.",
-                remedy=REFIT,
+                remedy=refit(),
             )
         if len(fit.rows) != n:
             raise InputError(
                 f"FittedWildBootstrap: {name} was fitted to {len(fit.rows)} rows, and these are {n}. The "
                 "correction is for tests of all rows of the fit.",
-                remedy="Pass these, or test rows that took no part in the fit with null=WildBootstrap().",
+                remedy="Pass these, or test rows that took no part in the fit with "
+                f"{given('null', 'WildBootstrap()')}.",
             )
         known: Influence = fit.influence(problem.observations)
         return known
@@ -292,13 +296,13 @@ def _require_known(problem: Problem, influence: Influence) -> None:
     operator = problem.fitted_operator
     if problem.form.n != len(influence.values):
         reason = f"{problem.operator!r} tests some of the observations, and the fit was to all of them."
-        raise InputError(f"FittedWildBootstrap: {reason}", remedy=REFIT)
+        raise InputError(f"FittedWildBootstrap: {reason}", remedy=refit())
     unknown = operator.diagonal_counts or operator.changes_model
     if unknown or joined_features(problem.features, []) is None:
         raise InputError(
             f"FittedWildBootstrap does not know how the features of {problem.operator!r} change with the "
             "parameters.",
-            remedy=REFIT,
+            remedy=refit(),
         )
 
 
@@ -306,6 +310,6 @@ def _require_more(n: int, p: int, *, warned: bool = True) -> None:
     """Warn or raise where observations are few for the number of parameters."""
     found = f"{n} observations are few for {p} fitted parameters: what these do is known to first order only."
     if n <= 2 * p:
-        raise InputError(f"FittedWildBootstrap: {found}", remedy=REFIT)
+        raise InputError(f"FittedWildBootstrap: {found}", remedy=refit())
     if n < FEW * p and warned:
-        warn(f"{found} {REFIT}")
+        warn(f"{found} {refit()}")

@@ -69,7 +69,7 @@ def observed_checks(
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
-    if null is not None and not null.simulates and not others:
+    if null is not None and not (null.simulates or null.bears_skewness or others):
         found += check_skewed(problem)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
@@ -90,9 +90,13 @@ def squared_norms(problem: Problem) -> Array | None:
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
+    # The first has features of nearly equal size. The second divides by their covariance, and a few large
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth that would be flagged).
+    if isinstance(problem.operator, (MeanEmbedding, Regularised)):
+        return None
     model, domain = problem.model, problem.domain
-    # Operators that draw themselves have features of nearly equal size, at a price for so many points.
-    if model.has_sample and not isinstance(problem.operator, (MeanEmbedding, Regularised)):
+    # Samplers of a user's own may be slow.
+    if model.has_sample and model.batched:
         try:
             drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
             norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
@@ -119,7 +123,9 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
     if not dependence.found or not (dependence.clear or (allowed and not named)):
         return []
     how = "depend on each other in the order in which they come"
-    if not dependence.clear:
+    if dependence.stated:
+        how = "are draws of Markov chains"
+    elif not dependence.clear:
         how = f"may {how}; one random order in {round(1 / dependence.pvalue)} would show as much"
     message = (
         f"The rows {how}: their correlation time is {time:.3g} rows, so {n} of them are worth about "
@@ -132,7 +138,8 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
         message += f" Random signs change between batches of rows only, of which there are {batches}."
         if dependence.effective < SPARSE:
             message += " That is little to decide on: draw more."
-        message += " If the order means nothing, shuffle the rows."
+        if not dependence.stated:
+            message += " If the order means nothing, shuffle the rows."
     else:
         method = "This test" if null is None else type(null.given).__name__
         message += (
@@ -140,8 +147,8 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
             f"{given('null', 'WildBootstrap()')}, or every {math.ceil(2 * time)}th row; if the order means "
             "nothing, shuffle the rows."
         )
-    # Who names a flip of one half says that the rows are independent.
-    return [question.warned(message, loud=dependence.certain and not named)]
+    # Who names a flip of one half says that rows are independent; who has chains knows that they are not.
+    return [question.warned(message, loud=dependence.certain and not (named or dependence.stated))]
 
 
 def check_groups(problem: Problem, null: Null) -> list[Check]:

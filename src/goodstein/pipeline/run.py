@@ -145,7 +145,8 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
     """What the audit warns of; what concerns the null distribution is also given as a warning."""
     notes = []
     for check in report.checks:
-        if check.status != "warn" or (check.asymptotic and simulated):
+        # Of a test that was overruled nothing is promised about large samples either.
+        if check.status != "warn" or (check.asymptotic and (simulated or not report.valid)):
             continue
         notes.append(check.message)
         if check.asymptotic or check.loud:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import InputError, TrialError
+from goodstein.errors import CalibrationWarning, InputError, TrialError, quiet
 from goodstein.power.cell import Cell
 from goodstein.power.laws import name_of
 from goodstein.power.neyman_pearson import RatioTest
@@ -149,7 +149,8 @@ class Planned:
             try:
                 data = law(n, np.random.default_rng([self.seed, k, 0]))
                 rng = np.random.default_rng([self.seed, k, 1])
-                found.append(pvalue_of(self.test(data, self.cell.model, rng=rng)))
+                with quiet(CalibrationWarning):  # which the rates are about
+                    found.append(pvalue_of(self.test(data, self.cell.model, rng=rng)))
             except Exception as error:
                 raise TrialError(f"{name_of(self.test)} at n = {n}, trial {k}: {said(error)}") from error
         return found

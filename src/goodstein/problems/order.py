@@ -43,8 +43,10 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     if rows is not None:
         described.append(rows[kept][:, :: -(-rows.shape[1] // COLUMNS)])
     owner = np.repeat(np.arange(len(sequences)), sequences)
-    found = replace(dependence(described, np.bincount(owner[kept]).tolist()), sequences=sequences)
-    if found.found and rows is not None and not isinstance(data, Chains):
+    stated = isinstance(data, Chains)
+    found = dependence(described, np.bincount(owner[kept]).tolist(), stated=stated)
+    found = replace(found, sequences=sequences)
+    if found.found and rows is not None and not stated:
         column = sorted_by(rows)
         return found if column is None else Dependence(sequences, sorted_by=column)
     return found

@@ -156,6 +156,7 @@ class MatrixFactors(Factors):
 
     @cached_property
     def left(self) -> Array:  # type: ignore[override]
+        """All left columns; those of the curvature are many, so they are made where they are asked for."""
         gx = np.einsum("nij,nl->nilj", self.g, self.x).reshape(len(self.x), -1)
         return np.hstack([self.narrow, self._outer(self.x, self.u), gx])
 
