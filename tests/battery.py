@@ -34,14 +34,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import goodstein as gs
+from cases import SQUARE
 from doors import DOORS, Door
 from goodstein.errors import Explained
+from goodstein.families import ERGM, Exponential, Normal, PoissonProcess, UniformOnSphere
+from goodstein.graphs import GlauberFlips, SubgraphCounts, WeisfeilerLehman
+from goodstein.patterns import ConfigurationKernel
 
 SECONDS = 5.0
 """A call that takes longer hangs."""
 
 MEMORY = 6 << 30
 """Address space of the long run, in bytes."""
+
+REPORT_FILE = Path(__file__).resolve().parents[1] / "validation" / "doors.md"
 
 OUTCOMES = ("right", "clear", "raw", "silent", "hang")
 BAD = OUTCOMES[2:]
@@ -172,7 +179,7 @@ VALUES = [
     *constant("inf", np.inf, -np.inf),
     *constant("complex", 1j, np.complex64(1)),
     *constant("junk", {}, {"a": 1.0}, {1.0, 2.0}, dict, Junk, Junk(), np, Ellipsis, slice(None), range),
-    Hostile("a generator", "junk", generator),
+    Hostile("a generator", "generator", generator),
     Hostile("a groupby object", "junk", grouped),
     Hostile("a class of executors", "junk", lambda _: ThreadPoolExecutor),
     *constant("random", np.random.RandomState(0)),
@@ -208,6 +215,16 @@ VALUES = [
     ),
     *derived("float", no_axis=lambda x: x.ravel()[0]),
     *derived("extreme", times_1e100=lambda x: x * 1e100, times_1e_100=lambda x: x * 1e-100),
+    *constant("operator", gs.Langevin(), gs.Martingale(), gs.Coordinate(), gs.Difference(), GlauberFlips()),
+    *constant("kernel", gs.IMQ(1.0), gs.Hamming(), gs.Whitened(), SubgraphCounts(), WeisfeilerLehman()),
+    *constant("kernel", ConfigurationKernel()),
+    *constant("domain", gs.Circle(), gs.Lattice(3, 2), gs.Simplex(2), gs.Euclidean(7)),
+    *constant("null", gs.MonteCarlo(3), gs.Spectral(9)),
+    *constant("family", Normal(), Exponential(), UniformOnSphere(3), ERGM(5), PoissonProcess(9.0, SQUARE)),
+    *constant("auxiliary", gs.BallPower(), gs.GeometricMean()),
+    *constant(
+        "kind", gs.Censored([1.0, 2.0, 3.0]), gs.Patterns([np.full((3, 2), 0.5)] * 2), gs.Chains([[[1.0]]])
+    ),
     *constant("callable", wrong_signature, returns_none, returns_nan, returns_text, returns_a_shape),
     *constant("callable", returns_nan_rows, returns_one_row, returns_complex, returns_ragged),
     *constant("callable", raises, raises_key_error),
@@ -261,7 +278,8 @@ def stop(*_: object) -> None:
 def run(call: Call) -> Outcome:
     """The outcome of one call; only in the main thread of a process."""
     arguments = dict(call.door.arguments)
-    arguments[call.argument] = call.value.make(arguments.get(call.argument))
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        arguments[call.argument] = call.value.make(arguments.get(call.argument))
     arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
     before = {name: (value.copy(), value.flags.writeable) for name, value in arrays.items()}
     start = time.perf_counter()
@@ -325,12 +343,13 @@ def table(results: list[tuple[Call, Outcome]]) -> str:
 
 REPORT = """# Hostile calls
 
-Every public class and function is called with a valid call in which one argument at a time is replaced by each
-of {values} values that it is not made for: None, text, True, sizes of 10³⁰, NaN, complex and masked arrays,
-dates, ragged lists, wrong shapes, data at scales of 1e±100, generators, functions that return the wrong thing …
-({doors} objects and methods.) A call must end in an error of the library's own or in a right answer. The
-last three columns must be zero: exceptions of another kind, values that were taken and cannot be meant or
-answers that are not sensible, and calls that take more than {seconds:g} s or {memory} GiB.
+Every public class, function and method ({doors} valid calls) is called with one argument at a time replaced
+by each of {values} values that it is not made for: None, text, True, sizes of 10³⁰, NaN, complex and masked
+arrays, dates, ragged lists, wrong shapes, data at scales of 1e±100, generators, objects of the library of
+another kind, functions that return the wrong thing or raise. A call must end in an error of the library's
+own or in a right answer. The last three columns must be zero: exceptions of another kind; values that were
+taken and cannot be meant, answers that are not sensible, arrays of the caller's that were changed; calls that
+take more than {seconds:g} s or {memory} GiB.
 
 Made by `python tests/battery.py`, which `make test-all` runs; `make test` runs a sample.
 
@@ -343,9 +362,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="parts of names of objects; none: all, and write the report")
     parser.add_argument("--messages", type=int, default=0, help="print so many different messages")
+    parser.add_argument("--report", type=Path, default=REPORT_FILE, help="where the report goes")
     parser.add_argument("--share", type=float, default=1.0, help="run only this share of the calls")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    options.report = options.report.resolve()
     os.chdir(tempfile.mkdtemp())  # some hostile values are names of files
     chosen = [
         door
@@ -366,14 +387,13 @@ def main() -> int:
     found = table(results)
     print(found)
     slow = sorted(results, key=lambda pair: -pair[1].seconds)[:5]
-    print(
-        f"{sum(o.seconds for _, o in results):.0f} s; slowest: {[(str(c), round(o.seconds, 1)) for c, o in slow]}"
-    )
+    seconds = sum(outcome.seconds for _, outcome in results)
+    print(f"{seconds:.0f} s; slowest: {[(str(call), round(one.seconds, 1)) for call, one in slow]}")
     if not options.words and options.share == 1.0:
         text = REPORT.format(
             values=len(VALUES), doors=len(chosen), seconds=SECONDS, memory=MEMORY >> 30, table=found
         )
-        (Path(__file__).resolve().parents[1] / "validation" / "doors.md").write_text(text, encoding="utf-8")
+        options.report.write_text(text, encoding="utf-8")
     return int(any(outcome.kind in BAD for _, outcome in results))
 
 

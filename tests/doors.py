@@ -29,8 +29,12 @@ ROWS = {"ragged", "texts", "objects", "bools", "nan", "inf", "empty"}
 
 NUMBERS = {"int", "float", "extreme", "size"}
 ARRAYS = NUMBERS | {"array"}
+SEEDS = {"none", "int", "size", "array", "random"}
+QUESTIONS = ARRAYS | {"empty", "nan", "inf"}
+"""A point that is none lies nowhere: that is an answer too."""
+
 WORDS = {
-    "RNG": {"none", "int", "size", "array", "random"},
+    "RNG": SEEDS,
     "Workers": {"none", "int", "size"},
     "bool": {"bool"},
     "int": {"int"},
@@ -45,30 +49,42 @@ WORDS = {
     "Draw": {"callable"},
     "Test": {"callable"},
     "LogLikelihoodRatio": {"callable"},
+    "Operator": {"operator"},
+    "Kernel": {"kernel"},
+    "Domain": {"domain"},
+    "Null": {"null"},
+    "WildBootstrap": {"null"},
+    "Auxiliary": {"auxiliary"},
+    "Censored": {"kind"},
+    "Rule": {"text"},
 }
 """What may be taken, by the words of an annotation."""
 
 NAMES = {
-    "data": ARRAYS | {"bools"},
+    "data": ARRAYS | {"bools", "kind"},
     "x": ARRAYS | {"empty"},
     "y": ARRAYS,
     "t": ARRAYS | {"empty"},
     "breakpoints": ARRAYS | {"empty"},
     "names": {"texts"},
     "bounds": {"array"},
-    "strengths": {"array"},
+    "strengths": {"array", "generator"},
     "pattern": ARRAYS | {"empty"},
     "u": ARRAYS | {"empty"},
-    "training": ARRAYS,
-    "graph": ARRAYS | {"bools"},
-    "patterns": {"array", "extreme"},
-    "model": {"callable"},
-    "alternative": {"callable", "none"},
-    "censoring": {"callable", "none"},
+    "training": ARRAYS | {"kind"},
+    "graph": ARRAYS | {"bools", "kind"},
+    "patterns": {"array", "extreme", "kind"},
+    "model": {"callable", "family"},
+    "alternative": {"callable", "none", "family"},
+    "censoring": {"callable", "none", "family"},
+    "fit": {"callable", "family"},
+    "domain": {"domain"},
+    "null": {"null"},
     "seed": {"int", "size"},
     "event_observed": ARRAYS | {"bool", "bools", "none"},
-    "operator": {"none"},
-    "kernel": {"none"},
+    "operator": {"none", "operator"},
+    "kernel": {"none", "kernel"},
+    "x_kernel": {"none", "kernel", "callable"},
 }
 """The same by the names of arguments, where the annotation says nothing."""
 
@@ -106,7 +122,10 @@ class Door:
         """The answer, put to use."""
         answer = self.function(**arguments)
         repr(answer)
-        return answer if self.use is None else (answer, self.use(answer))
+        if self.use is None:
+            return answer
+        # Of what is put to use the use is judged.
+        return self.use(answer)
 
 
 # --- how answers are put to use --------------------------------------------------------------
@@ -116,6 +135,7 @@ DATA = cases.drawn(cases.normals(), N)
 INSIDE = cases.drawn(cases.uniforms(), N)
 FAST = gs.WildBootstrap(19)
 LINE = DATA[:, :1]
+STATES = cases.drawn(cases.states(0.2, 0.3, 0.5), N)
 
 
 def use_family(family: Any) -> Any:
@@ -324,7 +344,12 @@ def tests_of_fit() -> list[Door]:
             {"data": DATA, "model_p": cases.PLANE, "model_q": families.Normal([1.0, 1.0]), "rng": 0},
             may={"model_p": {"callable"}, "model_q": {"callable"}},
         ),
-        make("select", gs.select, {**usual, "kernels": [gs.IMQ(1.0), gs.Gaussian(1.0)]}),
+        make(
+            "select",
+            gs.select,
+            {**usual, "kernels": [gs.IMQ(1.0), gs.Gaussian(1.0)]},
+            may={"operators": {"operator"}, "kernels": {"kernel"}},
+        ),
         make(
             "conditional_ksd_test",
             gs.conditional_ksd_test,
@@ -547,6 +572,171 @@ def models() -> list[Door]:
     ]
 
 
+# --- objects of a user's own, each with one method that may be wrong -------------------------
+
+
+class Own:
+    """An object with whatever attributes it is given."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+    def __repr__(self) -> str:
+        return f"Own({', '.join(self.__dict__)})"
+
+
+def own_kernel(profiles: Callable[..., Any], fitted: Callable[..., Any] | None) -> Any:
+    kernel = Own(profiles=profiles)
+    kernel.fitted = (lambda points: kernel) if fitted is None else fitted
+    return gs.ksd_test(DATA, cases.PLANE, kernel=kernel, null=FAST, rng=0)
+
+
+def own_operator(features: Callable[..., Any]) -> Any:
+    return gs.ksd_test(DATA, cases.PLANE, operator=Own(features=features), null=FAST, rng=0)
+
+
+def own_null(calibrate: Callable[..., Any]) -> Any:
+    return gs.ksd_test(DATA, cases.PLANE, null=Own(calibrate=calibrate), rng=0)
+
+
+def own_auxiliary(evaluate: Callable[..., Any]) -> Any:
+    operator = gs.Standardised(Own(evaluate=evaluate))
+    return gs.ksd_test(INSIDE, families.Uniform(cases.SQUARE), operator=operator, null=FAST, rng=0)
+
+
+def own_process(papangelou: Callable[..., Any], sample: Callable[..., Any]) -> Any:
+    model = Own(papangelou=papangelou, sample=sample, domain=cases.SQUARE)
+    return gs.point_pattern_ksd_test(SCATTER, model, null=gs.MonteCarlo(3), rng=0)
+
+
+def own_graph_model(log_odds: Callable[..., Any], walk: Callable[..., Any]) -> Any:
+    model = Own(log_odds=log_odds, walk=walk)
+    return gs.graph_ksd_test(ERGM_DATA, model, null=gs.MonteCarlo(3), sweeps=3, rng=0)
+
+
+def own_model(score: Callable[..., Any], sample: Callable[..., Any]) -> Any:
+    return gs.ksd_test(DATA, Own(score=score, sample=sample), null=gs.MonteCarlo(3), rng=0)
+
+
+def own_refit(fit: Callable[..., Any]) -> Any:
+    model = families.Normal.fit(DATA)
+    return gs.ksd_test(DATA, model, null=gs.ParametricBootstrap(fit, 3), rng=0)
+
+
+def profiles(rho: Any, order: int = 2) -> Any:
+    return [np.exp(-rho / 2) * (-0.5) ** k for k in range(order + 1)]
+
+
+def features(model: Any, domain: Any, data: Any) -> Any:
+    return gs.SteinFeatures(points=data, value=model.score(data), weight=None)
+
+
+def calibrate(problem: Any, *, workers: Any, rng: Any) -> Any:
+    return gs.WildBootstrap(19).calibrate(problem, workers=workers, rng=rng)
+
+
+def evaluate(x: Any, domain: Any) -> Any:
+    return value(x), gradient(x)
+
+
+def papangelou(u: Any, pattern: Any) -> Any:
+    return np.full(len(u), 9.0)
+
+
+def draw_patterns(n: int, rng: Any) -> Any:
+    return [rng.uniform(size=(rng.poisson(9.0), 2)) for _ in range(n)]
+
+
+OWN_OBJECTS = [
+    Door("own objects", "own kernel", own_kernel, {"profiles": profiles, "fitted": None}),
+    Door("own objects", "own operator", own_operator, {"features": features}),
+    Door("own objects", "own null", own_null, {"calibrate": calibrate}),
+    Door("own objects", "own auxiliary", own_auxiliary, {"evaluate": evaluate}),
+    Door("own objects", "own process", own_process, {"papangelou": papangelou, "sample": draw_patterns}),
+    Door(
+        "own objects",
+        "own graph model",
+        own_graph_model,
+        {"log_odds": cases.GRAPH.log_odds, "walk": cases.GRAPH.walk},
+    ),
+    Door("own objects", "own model", own_model, {"score": score, "sample": sample}),
+    Door("own objects", "own fit", own_refit, {"fit": cases.fitted_normal}, may={"fit": {"none"}}),
+]
+
+
+# --- methods of other objects ----------------------------------------------------------------
+
+
+def other_methods() -> list[Door]:
+    """Of domains, data, models and results."""
+    found = []
+    for domain in one_of_each(cases.DOMAINS):
+        x = cases.inside(domain, 7)
+        make = partial(method, "methods of domains", domain)
+        found += [make(name, x=x, may={"x": QUESTIONS}) for name in ("contains", "validate")]
+        if domain.bounded and not isinstance(domain, gs.Chart):
+            found.append(make("sample_uniform", n=3, rng=np.random.default_rng(0), may={"rng": SEEDS}))
+    lattice = gs.Lattice(3, 2)
+    make = partial(method, "methods of domains", lattice)
+    found += [
+        make("encode", x=STATES, may={"x": {"empty"}}),
+        make("decode", codes=STATES.astype(int), may={"codes": ARRAYS | {"empty"}}),
+        make("shift", x=STATES, i=0, step=1, may={"x": {"empty"}}),
+    ]
+    model = gs.Model(score=score, logpdf=logpdf, sample=sample, domain=gs.Euclidean(2))
+    make = partial(method, "methods of models", model)
+    found += [make(name, x=DATA) for name in ("score", "logpdf", "weighted_score")]
+    found += [make("sample", n=3, rng=0), make("on", domain=gs.Box(0, [1, 1]))]
+    survival = gs.SurvivalModel(hazard=hazard, cumulative_hazard=cumulative)
+    make = partial(method, "methods of models", survival)
+    times = {"t": {"inf", "empty"}}  # far out a hazard has a limit, which may be infinite
+    for name in ("hazard", "cumulative_hazard"):
+        found.append(method("methods of models", survival, name, t=LINE[:, 0] ** 2, may=times, use=len))
+    found += [make("sample", n=3, rng=0), make("proportional", factor=2.0, use=None)]
+    make = partial(method, "methods of models", cases.CONDITIONAL)
+    found += [make(name, y=PAIRS.y, x=PAIRS.x) for name in ("score", "logpdf")]
+    found += [make("sample", x=PAIRS.x, rng=0)]
+    for name in ("ProbabilisticPCA", "GaussianMixture", "BetaBinomial"):
+        family = next(one for one in cases.FAMILIES if type(one).__name__ == name)
+        x = sample_of(family, 5)
+        z = family.posterior_sample(x, 2, np.random.default_rng(0))
+        make = partial(method, "methods of families", family)
+        found.append(make("posterior_sample", x=x, draws=2, rng=np.random.default_rng(0), may={"rng": SEEDS}))
+        found.append(make("conditional_score", x=x, z=z[:, 0], may={"z": ARRAYS}))
+    for family in cases.FAMILIES:
+        make = partial(method, "methods of families", family)
+        if isinstance(family, families.Truncated):
+            found.append(make("acceptance_rate", n=50, rng=0))
+        if hasattr(family, "weighted_score"):
+            found.append(make("weighted_score", x=sample_of(family, 5)))
+    table, graph = cases.TABLE, families.ERGM(12, edges=-1.0)
+    found += [
+        method("methods of families", table, "independent", x=STATES, levels=3, use=use_family),
+        method("methods of families", graph, "statistics", adjacency=ERGM_DATA, may={"adjacency": {"bools"}}),
+        method("methods of families", graph, "log_odds", adjacency=ERGM_DATA, may={"adjacency": {"bools"}}),
+    ]
+    durations = cases.DATA[2].data
+    result = gs.ksd_test(DATA, cases.PLANE, null=FAST, rng=0)
+    fit = estimate.ScoreMatching(1).fit(DATA, estimate.AnyNormal(), rng=0)
+    chosen = gs.select(DATA, cases.PLANE, kernels=[gs.IMQ(1.0)], rng=0)
+    known = gs.power_study([CELL], {"z": z_test}, trials=10, bound=False)
+    make = partial(method, "methods of results")
+    found += [
+        method("data", durations, "at_risk", times=durations.durations, may={"times": QUESTIONS - {"nan"}}),
+        make(result, "tolerance", level=0.9, rng=0),
+        make(fit, "confidence_interval", level=0.9),
+        make(fit, "bootstrap", resamples=5, rng=0),
+        make(chosen, "test", null=FAST, rng=0),
+        make(known, "power", cell="shift", test="z"),
+        make(known, "size", cell="shift", test="z"),
+        make(known, "table"),
+        make(known, "to_markdown"),
+        make(known, "to_csv"),
+        make(known, "time", test="z"),
+    ]
+    return found
+
+
 def of_parameters(family: Any) -> dict[str, set[str]]:
     """What some parameters of families may be beyond their annotations."""
     if isinstance(family, (gs.Box, gs.Polytope)):
@@ -623,6 +813,8 @@ DOORS = [
         may={"chains": {"array", "extreme"}},
     ),
     *models(),
+    *OWN_OBJECTS,
+    *other_methods(),
     *tests_of_fit(),
     *other_functions(),
     *(constructor("estimators", c.estimator, partial(use_estimator, case=c)) for c in cases.ESTIMATORS[:3]),

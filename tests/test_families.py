@@ -414,7 +414,7 @@ def test_bad_data_for_a_fit(fit):
         fit([[0, 1], [np.nan, 2], [2, 5]])
     with pytest.raises(InputError, match="has 1 row; a fit needs at least 2"):
         fit([[0, 1]])
-    with pytest.raises(InputError, match=r"`x`: expected shape \(n, d\), got \(2, 2, 2\)"):
+    with pytest.raises(InputError, match=r"`x` has shape \(2, 2, 2\), expected \(n, d\)"):
         fit(np.zeros((2, 2, 2)))
     with pytest.raises(InputError, match="`x`: column 1 is constant"):
         fit([[0, 0.1], [1, 0.1], [2, 0.1], [5, 0.1]])

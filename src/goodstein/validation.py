@@ -31,6 +31,19 @@ COLUMNS = {
 """The same for columns of a data frame, by the beginning of the name of their type."""
 
 
+MOST = 2**31 - 1
+"""The largest count: more rows or resamples than that fill any memory and outlast any patience."""
+
+MOST_DRAWS = 10**7
+"""The largest number of draws that are held for each observation."""
+
+LARGEST = 1e75
+"""The size up to which, and down to whose inverse, fourth powers of a parameter are floats."""
+
+MOST_COORDINATES = 10**6
+"""The largest number of coordinates or levels, of which arrays are made at once."""
+
+
 def as_data(
     data: ArrayLike,
     dim: int | None = None,
@@ -38,6 +51,7 @@ def as_data(
     where: str = "the model",
     least: int = 2,
     use: str = "a test",
+    largest: float = LARGEST**2,
     other_columns: Callable[[int], str | None] | None = None,
 ) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
@@ -73,8 +87,8 @@ def as_data(
     remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
     refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
     refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
-    far = (np.abs(x) > LARGEST).any(axis=1)
-    refuse_rows(far, f"hold values beyond {LARGEST:g} in size.", "Correct them, or choose other units.")
+    far = (np.abs(x) > largest).any(axis=1)
+    refuse_rows(far, f"hold values beyond {largest:g} in size.", "Correct them, or choose other units.")
     return x
 
 
@@ -96,6 +110,8 @@ def _as_array(data: Any) -> np.ndarray[Any, Any]:
         raise _refused(f"is a {type(data).__name__}, which has no rows.", remedy)
     if is_frame(data):
         return _from_frame(data)
+    if callable(getattr(data, "take", None)) and not hasattr(data, "__array__"):
+        raise _refused(f"is a {type(data).__name__}, which is no array of numbers.")
     try:
         return np.asarray(data)
     except ValueError as error:
@@ -168,18 +184,6 @@ def _count(k: int, noun: str) -> str:
 #
 # One line for each parameter of a constructor or function, and one form of message:
 # "`gamma` of Strauss must be a number in [0, 1], got 'a'."
-
-MOST = 2**31 - 1
-"""The largest count: more rows or resamples than that fill any memory and outlast any patience."""
-
-MOST_DRAWS = 10**7
-"""The largest number of draws that are held for each observation."""
-
-LARGEST = 1e75
-"""The size up to which, and down to whose inverse, fourth powers of a parameter are floats."""
-
-MOST_COORDINATES = 10**6
-"""The largest number of coordinates or levels, of which arrays are made at once."""
 
 
 def must(name: str, wanted: str, value: object, of: str = "", error: Any = InputError) -> Explained:
@@ -290,10 +294,8 @@ def real_array(value: object, name: str, of: str = "", error: Any = InputError) 
     """Real numbers of any shape and size as float64, perhaps the array that was handed in."""
     try:
         array = as_array(value, name)
-    except InputError as refused:
-        raise error(
-            refused.reason, argument=name, predicate=refused.predicate, remedy=refused.remedy
-        ) from None
+    except InputError as caught:
+        raise error(caught.reason, argument=name, predicate=caught.predicate, remedy=caught.remedy) from None
     if array.dtype.kind not in "iuf":
         refused = must(name, "real numbers", value, of, error)
         raise (
@@ -345,7 +347,7 @@ def check_count(
         if whole and int(value) > most:  # type: ignore[call-overload]
             wanted = f"an integer from {least} to {most}"
         raise must(name, wanted, value, of, error)
-    return int(value)  # type: ignore[call-overload]
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 def check_seed(value: object, name: str = "seed", of: str = "") -> int:
@@ -399,7 +401,8 @@ def as_generator(rng: RNG) -> np.random.Generator:
     if isinstance(rng, np.random.RandomState):  # the same stream of bits
         return np.random.Generator(rng._bit_generator)
     flat = isinstance(rng, np.ndarray) and rng.ndim == 1 and rng.dtype.kind in "iu"
-    entries = list(rng) if flat or isinstance(rng, list | tuple) else [rng]
+    given: Any = rng
+    entries = list(given) if flat or isinstance(given, list | tuple) else [given]
     whole = [isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in entries]
     if not all(whole) or not whole:
         raise must("rng", "None, a non-negative integer or a numpy random Generator", rng)
@@ -427,8 +430,13 @@ def require_functions(
 ) -> None:
     """Raise where one of the arguments of a class, by name, is no function."""
     for name, function in functions.items():
-        if not callable(function) or isinstance(function, type):
+        if not is_function(function):
             raise must(name, what, function, owner, error)
+
+
+def is_function(thing: object) -> bool:
+    """Whether it is a function, and neither a class nor a kernel, which can be called too."""
+    return callable(thing) and not isinstance(thing, type) and not hasattr(thing, "fitted")
 
 
 def asked(function: Callable[..., Any], what: str, *arguments: Any, error: Any = InputError) -> Any:
@@ -444,7 +452,7 @@ def asked(function: Callable[..., Any], what: str, *arguments: Any, error: Any =
 
 
 def answered(values: Any, what: str, shape: tuple[int, ...] | None = None, error: Any = InputError) -> Array:
-    """What a user's function returned, as real numbers of a shape; whether they are finite is another matter."""
+    """What a user's function returned, as real numbers of a shape; finite or not is another matter."""
     try:
         refuse_masked(values)
         array = np.asarray(contents(values))

@@ -13,6 +13,7 @@ from goodstein.conditional.model import ConditionalModel
 from goodstein.foreign import describe, require_instance, roots, unusable
 from goodstein.lazy import deferred
 from goodstein.models.model import Model
+from goodstein.validation import is_function
 
 probabilistic = deferred("goodstein.adapters.probabilistic")
 scikit_learn = deferred("goodstein.adapters.scikit_learn")
@@ -76,7 +77,7 @@ def as_model(model: Any) -> Model:
     if found is not None:
         read = probabilistic.from_log_prob if found == "log_prob" else probabilistic.from_stan
         return read(model)  # type: ignore[no-any-return]
-    if callable(model):
+    if is_function(model):
         return Model(score=model)
     swapped = " Are data and model swapped?" if hasattr(model, "__array__") else ""
     cls = type(model)

@@ -17,7 +17,7 @@ from goodstein.errors import DomainError, InputError, describe_rows
 from goodstein.foreign import Own
 from goodstein.numerics.differentiate import gradient as numerical_gradient
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import answered, asked, require_functions
+from goodstein.validation import answered, asked, require_functions, shown
 
 if TYPE_CHECKING:
     from goodstein.domains.base import Domain
@@ -143,11 +143,23 @@ class Auxiliary:
 class OwnAuxiliary(Own, Auxiliary):
     """A user's plain object with a method ``evaluate``."""
 
-    taken_over = ("evaluate", "value", "drift", "boundary_weight")
+    taken_over = ("value", "drift", "boundary_weight")
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        what = f"`evaluate` of {self!r}"
+        given = asked(self._own.evaluate, what, x, domain)
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise InputError(f"{what} must return a pair, g and its derivatives, got {shown(given)}.")
+        g, dg = answered(given[0], what), answered(given[1], f"{what}, its second part,", x.shape)
+        if g.shape not in (x.shape[:1], x.shape):
+            raise InputError(f"{what} must return g of shape {x.shape[:1]} or {x.shape}, got {g.shape}.")
+        _require_finite(g, what)
+        _require_finite(dg, what)
+        return g, dg
 
     def fitted(self, x: Array, domain: Domain) -> Auxiliary:
         fit = getattr(self._own, "fitted", None)
-        return self if fit is None else as_auxiliary(fit(x, domain))
+        return self if fit is None else as_auxiliary(asked(fit, f"`fitted` of {self!r}", x, domain))
 
 
 def as_auxiliary(

@@ -13,19 +13,20 @@ from goodstein.auditing.report import Check
 from goodstein.conditional.at_covariates import AtCovariates
 from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
+from goodstein.data.points import Points
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, Median, Whitened
 from goodstein.kernels.base import Wrapped
 from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
-from goodstein.operators.base import Operator, Wrapping, set_inner
+from goodstein.operators.base import Operator, Wrapping, may_take, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
-from goodstein.validation import answered, asked
+from goodstein.validation import answered, asked, must
 
 PROBES = 5
 """Rows of covariates at which the boundary is looked at."""
@@ -81,6 +82,8 @@ class Conditional(Wrapping):
         set_inner(self, "an operator in y such as Langevin()")
         if isinstance(self.operator, Conditional):
             raise InputError("`operator` of Conditional must be an operator in y, not another Conditional.")
+        if self.operator is not None and not may_take(self.operator, Points):
+            raise must("operator", "an operator in y such as Langevin()", self.operator, "Conditional")
         kernel = self.x_kernel
         if kernel is not None and (isinstance(kernel, type) or not callable(kernel)):
             raise InputError(

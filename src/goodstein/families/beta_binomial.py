@@ -9,9 +9,10 @@ import numpy as np
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
+from goodstein.families.checks import as_pairs
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count, number
+from goodstein.validation import as_generator, check_count, must, number
 
 
 class BetaBinomial(Family):
@@ -85,14 +86,22 @@ class BetaBinomial(Family):
     def conditional_score(self, x: Array, z: Array) -> Array:
         """1 − q(¬x | z)/q(x | z), (n, 1), for probabilities z, (n, 1)."""
         n = self.count
+        x, z = as_pairs(self._counts(x), z, (1,))
+        if ((z <= 0) | (z >= 1)).any():
+            raise must("z", "probabilities between 0 and 1", z)
         odds = z / (1.0 - z)
         inner = (n - x) / (x + 1.0) * odds
         return np.asarray(1.0 - np.where(x == n, odds**-n, inner))
 
     def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> Array:
         """Draws of z for each count, (n, draws, 1)."""
-        x = self._points(x)[:, None]
+        x, draws, rng = self._counts(x)[:, None], check_count(draws, "draws"), as_generator(rng)
         return rng.beta(self.a + x, self.b + self.count - x, (len(x), draws, 1))
+
+    def _counts(self, x: ArrayLike) -> Array:
+        points = self._points(x)
+        self.domain.validate(points)
+        return points
 
 
 def _log_choose(n: int, k: int) -> float:

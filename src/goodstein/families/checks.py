@@ -60,7 +60,7 @@ def as_points(x: ArrayLike, d: int, name: str = "x") -> Array:
 def as_sample(x: ArrayLike) -> Array:
     """Observations (n, d), n >= 2 and all finite, from which a family is fitted; (n,) is one column."""
     try:
-        return as_data(x, use="a fit")
+        return as_data(x, use="a fit", largest=LARGEST)
     except InputError as error:
         raise error.told("x") from None
 
@@ -86,3 +86,11 @@ def as_compositions(x: ArrayLike) -> Array:
         raise InputError(reason, argument="x", rows=bad, remedy=remedy)
     Simplex(points.shape[1]).validate(points)
     return points
+
+
+def as_pairs(x: Array, z: ArrayLike, width: tuple[int, ...]) -> tuple[Array, Array]:
+    """Points, and a latent value for each of them, (n, *width)."""
+    latent = real_array(z, "z")
+    if latent.shape != (len(x), *width) or not np.isfinite(latent).all():
+        raise must("z", f"finite numbers of shape {(len(x), *width)}, one row for each point", z)
+    return x, latent

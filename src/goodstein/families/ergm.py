@@ -13,7 +13,7 @@ from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count, check_names, number
+from goodstein.validation import as_array, check_count, check_names, must, number
 
 STATISTICS = ("edges", "two_stars", "triangles")
 
@@ -128,7 +128,12 @@ class ERGM(Family):
 
     def log_odds(self, adjacency: ArrayLike) -> Array:
         """Log odds of every edge given all others, (…, N, N); the diagonal has no meaning."""
-        changes = _changes(np.asarray(adjacency, dtype=np.float64))
+        graphs = as_array(adjacency, "adjacency")
+        square = graphs.ndim >= 2 and graphs.shape[-2:] == (self.nodes, self.nodes)
+        if not square or graphs.dtype.kind not in "biuf" or not np.isin(graphs, (0, 1)).all():
+            wanted = f"adjacency matrices of zeros and ones, (..., {self.nodes}, {self.nodes})"
+            raise must("adjacency", wanted, adjacency)
+        changes = _changes(graphs.astype(np.float64))
         return np.asarray(np.tensordot(self.coefficients, changes, axes=1))
 
     def score(self, x: ArrayLike) -> Array:

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_sample, require_spread, vector
+from goodstein.families.checks import as_pairs, as_sample, require_spread, vector
 from goodstein.families.coordinates import Definite, Location, Shares, free
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import LARGEST, as_generator, check_count, numbers
+from goodstein.validation import LARGEST, as_generator, check_count, must, numbers
 
 
 class GaussianMixture(Family):
@@ -142,13 +142,17 @@ class GaussianMixture(Family):
 
     def conditional_score(self, x: Array, z: npt.NDArray[np.intp]) -> Array:
         """Σ_z⁻¹(μ_z − x), (n, d), for labels (n,)."""
+        x, labels = as_pairs(self._points(x), z, ())
+        if not np.isin(labels, np.arange(len(self.weights))).all():
+            raise must("z", f"labels of components, from 0 to {len(self.weights) - 1}", z)
         score = np.empty_like(x)
         for j, (mean, scatter) in enumerate(zip(self.means, self._scatters, strict=True)):
-            score[z == j] = (mean - x[z == j]) @ scatter.precision
+            score[labels == j] = (mean - x[labels == j]) @ scatter.precision
         return score
 
     def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Labels by the responsibilities of the components, (n, draws)."""
+        x, draws, rng = self._points(x), check_count(draws, "draws"), as_generator(rng)
         edges = np.cumsum(self._responsibilities(x)[:, :-1], axis=1)
         return np.asarray((rng.random((len(x), draws, 1)) >= edges[:, None]).sum(axis=2))
 

@@ -12,6 +12,7 @@ from goodstein.graphs.data import Graph
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit, provenance_of
 from goodstein.types import Array
+from goodstein.validation import answered, asked
 
 SWEEPS = 30
 """Updates of every pair, on average, between two graphs of a chain, where nothing is said."""
@@ -39,11 +40,9 @@ class GraphModel(AnyModel):
 
     def log_odds(self, adjacency: Array) -> Array:
         """Log odds of every edge given all others, (N, N)."""
-        odds = np.asarray(self.raw.log_odds(adjacency), dtype=np.float64)
-        if odds.shape != adjacency.shape:
-            raise ScoreError(
-                f"The log odds of {self.name} have shape {odds.shape}, expected {adjacency.shape}."
-            )
+        what = f"`log_odds` of {self.name}"
+        found = asked(self.raw.log_odds, what, adjacency, error=ScoreError)
+        odds = answered(found, what, adjacency.shape, error=ScoreError)
         if not np.isfinite(odds[~np.eye(len(odds), dtype=bool)]).all():
             raise ScoreError(f"The log odds of {self.name} are not finite at this graph.")
         return odds
@@ -51,11 +50,9 @@ class GraphModel(AnyModel):
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
         steps = self.sweeps * (self.nodes * (self.nodes - 1) // 2)
-        end = np.asarray(self.raw.walk(adjacency.copy(), steps, rng), dtype=np.float64)
-        if end.shape != adjacency.shape:
-            raise SamplingError(
-                f"The walk of {self.name} ended at shape {end.shape}, expected {adjacency.shape}."
-            )
+        what = f"`walk` of {self.name}"
+        found = asked(self.raw.walk, what, adjacency.copy(), steps, rng, error=SamplingError)
+        end = answered(found, what, adjacency.shape, error=SamplingError)
         if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):
             raise SamplingError(
                 f"The walk of {self.name} ended at no graph.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from goodstein.kernels.frames import Located
 from goodstein.kernels.tile import Parts, Tile
 from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, Single
-from goodstein.validation import asked, must, number
+from goodstein.validation import answered, asked, must, number, shown
 
 
 class Kernel:
@@ -270,7 +271,7 @@ class Wrapped(Kernel):
 
     @property
     def radial(self) -> bool:
-        return hasattr(self.thing, "profiles")
+        return callable(getattr(self.thing, "profiles", None))
 
     @property
     def analytic(self) -> bool | None:
@@ -285,15 +286,29 @@ class Wrapped(Kernel):
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         if not self.radial:
             return super().profiles(rho, order)
-        found: Sequence[Array] = self.thing.profiles(rho, order=order)
+        what = f"`profiles` of {self!r}"
+        given = asked(partial(self.thing.profiles, order=order), what, rho)
+        if not isinstance(given, list | tuple) or len(given) != order + 1:
+            wanted = f"a list of {order + 1} arrays, φ and its derivatives"
+            raise InputError(f"{what} must return {wanted}, got {shown(given)}.")
+        found = [answered(values, what, rho.shape) for values in given]
+        if not all(np.isfinite(values).all() for values in found):
+            raise InputError(f"{what} returned values that are not finite.")
         return found
 
     def __call__(self, x: Any, y: Any) -> Array:
-        return np.asarray(self.thing(x, y) if callable(self.thing) else super().__call__(x, y))
+        if not callable(self.thing):
+            return super().__call__(x, y)
+        return answered(asked(self.thing, repr(self), x, y), repr(self), (len(x), len(y)))
 
     def fitted(self, points: Any) -> Self:
         fit = getattr(self.thing, "fitted", None)
-        return self if fit is None else type(self)(fit(points))
+        if fit is None:
+            return self
+        given = asked(fit, f"`fitted` of {self!r}", points)
+        if isinstance(given, type) or not (callable(given) or hasattr(given, "profiles")):
+            raise InputError(f"`fitted` of {self!r} must return a kernel, got {shown(given)}.")
+        return type(self)(given)
 
     @property
     def given(self) -> Any:
@@ -311,13 +326,14 @@ def as_kernel(thing: Any, name: str = "kernel") -> Kernel:
     """
     if isinstance(thing, Kernel):
         return thing
-    if isinstance(thing, type) or not hasattr(thing, "fitted"):
+    if isinstance(thing, type) or not callable(getattr(thing, "fitted", None)):
         expected = "kernels" if name.endswith("s") else "a kernel"
         raise InputError(
             f"`{name}` must be {expected} such as IMQ() or Gaussian(bandwidth=1.0), got {thing!r}."
         )
     # A kernel on graphs, `form`, need not be called either.
-    if not (callable(thing) or hasattr(thing, "profiles") or hasattr(thing, "form")):
+    methods = (thing, getattr(thing, "profiles", None), getattr(thing, "form", None))
+    if not any(callable(one) for one in methods):
         raise InputError(
             f"`{name}`: {thing!r} can neither be called, k(x, y), nor has it a method `profiles`. Use "
             "Gaussian(), IMQ() or another kernel of goodstein.kernels."

@@ -11,7 +11,15 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
-from goodstein.errors import DomainError, InputError, NotFiniteError, SamplingError, ScoreError, describe_rows
+from goodstein.errors import (
+    DomainError,
+    InputError,
+    NotFiniteError,
+    SamplingError,
+    ScoreError,
+    describe_rows,
+    refuse_rows,
+)
 from goodstein.models.base import AnyModel
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.numerics.differentiate import gradient
@@ -247,6 +255,8 @@ class Model(FunctionModel):
             own = f"{self._domain!r} has dimension {self._domain.dim}"
             reason = f"{self.name}: points have {points.shape[1]} columns, but {own}."
             raise InputError(reason, remedy="Pass data and model of the same dimension.")
+        bad = ~np.isfinite(points).all(axis=1)
+        refuse_rows(bad, "hold NaN or infinite values.", "Remove them.", argument="x")
         return points
 
     def _asked(self, key: str, kind: Kind, x: Array) -> Array:

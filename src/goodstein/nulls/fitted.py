@@ -18,7 +18,7 @@ from goodstein.stein.corrected import CorrectedForm, corrected, rows_for_slopes
 from goodstein.stein.features import Features, joined_features
 from goodstein.stein.shared import joint_statistics
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import answered, asked, numbers, require_functions
+from goodstein.validation import answered, asked, must, numbers
 
 LIKELIHOOD = "maximum likelihood"
 
@@ -108,9 +108,9 @@ class FittedWildBootstrap(WildBootstrap):
                 "FittedWildBootstrap takes `model`, a function of the parameters, together with the fitted "
                 "`parameters`. Pass both, or neither for a model that knows how it was fitted."
             )
-        if self.model is not None:
+        if self.model is not None and not callable(self.model):
             what = "a function of the parameters that returns a model"
-            require_functions({"model": self.model}, "FittedWildBootstrap", what)
+            raise must("model", what, self.model, "FittedWildBootstrap")
         own = not isinstance(self.influence, str | Influence)
         if own and (not callable(self.influence) or isinstance(self.influence, type)):
             numbers(self.influence, "influence", of="FittedWildBootstrap")

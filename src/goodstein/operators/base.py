@@ -18,6 +18,7 @@ from goodstein.foreign import Own
 from goodstein.kernels.base import Kernel
 from goodstein.stein.features import Features
 from goodstein.types import Array
+from goodstein.validation import asked, shown
 
 
 class Operator(ABC):
@@ -113,7 +114,10 @@ class OwnOperator(Own, Operator):
     taken_over = ("takes", "default_kernel", "boundary_weight", "conditions")
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
-        found: Features = self._own.features(model, domain, data)
+        what = f"`features` of {self!r}"
+        found: Features = asked(self._own.features, what, model, domain, data)
+        if isinstance(found, type) or not callable(getattr(found, "form", None)):
+            raise InputError(f"{what} must return SteinFeatures, got {shown(found)}.")
         return found
 
     def on(self, domain: Domain) -> Operator:
@@ -127,7 +131,7 @@ class OwnOperator(Own, Operator):
 
     def _changed(self, method: str, *arguments: Any) -> Operator:
         change = getattr(self._own, method, None)
-        return self if change is None else as_operator(change(*arguments))
+        return self if change is None else as_operator(asked(change, f"`{method}` of {self!r}", *arguments))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         return super().conditions(model, domain, data, rng) if self.takes in (None, Points) else []
@@ -144,6 +148,11 @@ def as_operator(thing: Any, name: str | None = None) -> Operator:
         name = given("operator") if name is None else name
         raise InputError(f"{name} must be an operator such as Langevin() or Standardised(), got {thing!r}.")
     return OwnOperator(thing)
+
+
+def may_take(operator: Operator, kind: type[Data]) -> bool:
+    """Whether an operator says that it takes a kind of data, or is a user's own that says nothing."""
+    return operator.takes is None or issubclass(kind, operator.takes)
 
 
 class Wrapping(Operator):

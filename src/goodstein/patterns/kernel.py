@@ -88,6 +88,8 @@ class ConfigurationKernel(Kernel):
 
     def fitted(self, patterns: Patterns) -> ConfigurationKernel:
         """The same kernel with bandwidth and scale numbers."""
+        if not isinstance(patterns, Patterns):
+            raise InputError(f"{self!r} compares point patterns, and these are none.", argument="kernel")
         kernel = self
         if not isinstance(self.bandwidth, float):
             if len(patterns.pooled) < 2:

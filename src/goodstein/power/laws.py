@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein import validation
 from goodstein.adapters.durations import as_survival_model
 from goodstein.adapters.model import as_model
 from goodstein.domains.base import Domain
@@ -129,7 +130,7 @@ class NoSamplerError(InputError):
 
 def is_function(thing: Any) -> bool:
     """Whether something is a function rather than a model."""
-    return callable(thing) and not isinstance(thing, type) and not any(hasattr(thing, m) for m in METHODS)
+    return validation.is_function(thing) and not any(hasattr(thing, m) for m in METHODS)
 
 
 def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: Any = None) -> Law:

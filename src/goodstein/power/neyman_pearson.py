@@ -18,7 +18,7 @@ from goodstein.power.laws import Law, PointLaw, law_of, name_of
 from goodstein.power.rates import wilson
 from goodstein.text import Report, Table
 from goodstein.types import RNG, Array
-from goodstein.validation import answered, as_generator, asked, check_count, check_share, must
+from goodstein.validation import answered, as_generator, asked, check_count, check_share, is_function, must
 
 BUDGET = 1 << 20
 """Numbers that are drawn at a time."""
@@ -320,5 +320,5 @@ def check_threshold(draws: int, level: float, name: str) -> None:
 
 def check_log_ratio(log_ratio: Any) -> None:
     """Raise unless this is a function or None."""
-    if log_ratio is not None and (not callable(log_ratio) or isinstance(log_ratio, type)):
+    if log_ratio is not None and not is_function(log_ratio):
         raise must("log_ratio", "a function data -> log p(data) − log q(data)", log_ratio)

@@ -21,7 +21,7 @@ from goodstein.power.trials import Test
 from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.text import Report, Table
 from goodstein.types import RNG
-from goodstein.validation import as_generator, check_count, check_flag, check_share, must, number
+from goodstein.validation import as_generator, check_count, check_flag, check_share, is_function, must, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -175,7 +175,7 @@ def sample_size(
     if alternative is None:
         raise InputError("`alternative` must be a model or a function (n, rng) -> data, got None.")
     test = ksd_test if test is None else test
-    if not callable(test) or isinstance(test, type):
+    if not is_function(test):
         raise must("test", "a function (data, model, *, rng) -> TestResult", test)
     try:
         cell = Cell(

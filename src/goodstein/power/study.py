@@ -21,7 +21,7 @@ from goodstein.power.result import Key, PowerStudy
 from goodstein.power.runner import Runner, perform
 from goodstein.power.trials import BLOCK, CHUNK, FIRST, Source, Test, Work
 from goodstein.types import Array
-from goodstein.validation import check_count, check_flag, check_seed, check_share, must
+from goodstein.validation import check_count, check_flag, check_seed, check_share, is_function, must
 
 
 def power_study(
@@ -231,7 +231,7 @@ def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
             argument="cells",
         )
     functions = tests.values() if isinstance(tests, Mapping) else ()
-    if not functions or not all(callable(test) and not isinstance(test, type) for test in functions):
+    if not functions or not all(map(is_function, functions)):
         wanted = "names with functions (data, model, *, rng) -> TestResult, such as {'KSD': gs.ksd_test}"
         raise must("tests", wanted, tests)
     if not all(isinstance(name, str) and name for name in tests):

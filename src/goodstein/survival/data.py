@@ -12,7 +12,7 @@ from goodstein.errors import InputError, SamplingError, describe_rows, given, re
 from goodstein.foreign import bases, contents
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import is_frame, read_frame, refuse_masked
+from goodstein.validation import is_frame, must, read_frame, real_array, refuse_masked
 
 DURATIONS = {"t", "time", "times", "duration", "durations", "survival_time", "tenure", "futime"}
 EVENTS = {"e", "event", "events", "event_observed", "observed", "status", "death", "dead", "died", "fustat"}
@@ -154,7 +154,9 @@ class Censored(Frozen, Data):
 
         Who is censored at t still counts at t: events come before censorings.
         """
-        t = self.durations if times is None else np.asarray(times, np.float64)
+        t = self.durations if times is None else real_array(times, "times")
+        if np.isnan(t).any():
+            raise must("times", "times, and none of them NaN", times)
         below = np.searchsorted(np.sort(self.durations), t, side="left")
         return np.asarray(len(self) - below, np.float64)
 

@@ -18,7 +18,15 @@ from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, check_text, number, real_array, require_functions
+from goodstein.validation import (
+    as_generator,
+    check_count,
+    check_text,
+    must,
+    number,
+    real_array,
+    require_functions,
+)
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -234,4 +242,6 @@ class SurvivalModel(AnyModel):
 
 def _as_times(t: ArrayLike) -> Array:
     times = real_array(t, "t")
+    if np.isnan(times).any():
+        raise must("t", "times, and none of them NaN", t)
     return times.reshape(1) if times.ndim == 0 else times

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -217,8 +217,8 @@ def _as_kernels(kernels: Sequence[Kernel] | None, problem: Problem) -> tuple[Ker
 
 def as_list(values: Any, name: str, example: str) -> list[Any]:
     """A sequence of parts, which must not be empty; a lone part is a mistake that is easily made."""
-    flat = isinstance(values, np.ndarray) and values.ndim == 1
-    if not flat and not isinstance(values, list | tuple):
+    flat = isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iuf"
+    if not flat and not isinstance(values, list | tuple | Iterator):
         raise must(name, f"a list such as [{example}]", values)
     found = list(values)
     if not found:

@@ -19,7 +19,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.features import Features
 from goodstein.text import Report, Table, plain, readable
 from goodstein.types import RNG, Array
-from goodstein.validation import as_generator
+from goodstein.validation import as_generator, check_flag
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,6 +117,7 @@ class Selection(Report):
         :class:`goodstein.data.rows.SeenRows`). The other parameters are those of
         :func:`ksd_test`.
         """
+        check_flag(audit, "audit")
         seeds = draw_seeds(as_generator(rng))
         chosen = self.operator.operator
         problem = compose(
