@@ -82,6 +82,7 @@ PUBLIC = [
     "ProportionalHazards",
     "RationalQuadratic",
     "Regularised",
+    "ResourceError",
     "SamplingError",
     "ScoreError",
     "SecondOrder",

@@ -130,7 +130,7 @@ def answered(data: Any, model: Any, *, refits: int = 0, null: Any = None, rng: R
 
 FITTED = {"fitted wild": partial(answered, null=gs.FittedWildBootstrap())}
 PLAIN = {"plain wild": partial(answered, null=gs.WildBootstrap())}
-PARAMETRIC = {"parametric bootstrap, B=99": partial(answered, refits=99)}
+PARAMETRIC = {"parametric bootstrap, B=39": partial(answered, refits=39)}
 
 
 def sizes() -> Iterator[Part]:

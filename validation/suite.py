@@ -16,7 +16,7 @@ from discrete import chain
 from euclidean import first_coordinate
 from scipy.stats import skewnorm
 from survival import CDF, CENSORING, CLASSICAL, HAZARD, Periodic
-from tables import KSD, RNG, Array, Table, Test, against
+from tables import KSD, RNG, Array, Table, Test, against, aggregated
 
 import goodstein as gs
 from goodstein.families import (
@@ -68,7 +68,7 @@ def moderated(data: Any, model: Any, *, rng: Any) -> float:
     return Calibration(float(values[0]), values[1:]).pvalue
 
 
-AGGREGATED: dict[str, Test] = {"aggregated": partial(gs.aggregated_test, workers=1)}
+AGGREGATED: dict[str, Test] = {"aggregated": aggregated}
 REGULARISED = partial(gs.regularised_test, workers=1)
 BY_DRAWS: dict[str, Test] = {"MMD": partial(gs.mmd_test, n_resamples=199, workers=1), "M3D": moderated}
 PLAIN: dict[str, Test] = {"KSD": KSD, "KSD, Gaussian": partial(KSD, kernel=gs.Gaussian())}
@@ -88,7 +88,10 @@ OF_DURATIONS: dict[str, Test] = {
     "regularised": partial(REGULARISED, operator=CDF),
     **CLASSICAL,
 }
-SAME = "M3D has the same draws and the same 999 simulated samples in all trials, which saves time."
+SAME = (
+    "M3D and the aggregated test have the same draws and the same 999 and 499 simulated samples in all "
+    "trials, which saves time."
+)
 
 # Cases.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from suite import machine
-from tables import KSD, RNG, Array, Table, Test, true
+from tables import KSD, RNG, Array, Table, Test, aggregated, true
 
 import goodstein as gs
 from goodstein.families import Normal, StudentT, Truncated
@@ -139,7 +139,7 @@ def selected(data: Any, model: Any, *, rng: Any) -> Any:
 TESTS: dict[str, Test] = {
     "KSD": KSD,
     "KSD, IMQ() in the given coordinates": partial(KSD, kernel=PLAIN),
-    "aggregated": partial(gs.aggregated_test, workers=1),
+    "aggregated": aggregated,
     "select": selected,
     "FSSD": gs.fssd_test,
     "regularised": partial(gs.regularised_test, workers=1),

@@ -71,6 +71,9 @@ from goodstein.errors import (
     NumericalScoreWarning as NumericalScoreWarning,
 )
 from goodstein.errors import (
+    ResourceError as ResourceError,
+)
+from goodstein.errors import (
     SamplingError as SamplingError,
 )
 from goodstein.errors import (

@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FrameType
@@ -92,12 +92,30 @@ class TrialError(Explained, RuntimeError):
     """A test, a sampler or a likelihood ratio failed in a study of power; the message says where."""
 
 
+class ResourceError(Explained, RuntimeError):
+    """A worker died, or memory or disk ran out: nothing was wrong with the call, and it can be made again."""
+
+
 class NumericalScoreWarning(UserWarning):
     """A score obtained by numerical differentiation is doubtful at some rows."""
 
 
 class CalibrationWarning(UserWarning):
     """A p-value is valid only under conditions that the user should check."""
+
+
+@contextmanager
+def within_memory(what: str = "The computation") -> Iterator[None]:
+    """Say what ran out of memory, and how to go on."""
+    try:
+        yield
+    except MemoryError as error:
+        found = f" ({error})" if str(error) else ""
+        raise ResourceError(
+            f"{what} ran out of memory{found}. Data and model are as they were.",
+            remedy="Use fewer workers, each of which holds blocks of its own, fewer rows or fewer draws; a "
+            "function of yours may take its rows in parts.",
+        ) from error
 
 
 def describe_rows(bad: BoolArray | np.bool_) -> str:
@@ -132,7 +150,9 @@ def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -
     if listener is not None:
         listener.append(Told(message, category, __file__, 0))
         return
-    warnings.warn(message, category, stacklevel=_entry()[1] + 1)
+    # What is shown on a stream that was closed must not cost a result.
+    with suppress(OSError, ValueError):
+        warnings.warn(message, category, stacklevel=_entry()[1] + 1)
 
 
 def takes(argument: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.auditing.report import Check, Question
-from goodstein.domains import Box, Domain, Euclidean
+from goodstein.domains import Box, Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
 from goodstein.numerics.distances import squared_distances
@@ -52,7 +52,7 @@ def check_modes(model: Model, domain: Domain, data: Array, drawn: Array | None =
     """A note where the data, or draws of the model, fall into groups whose shares were not tested."""
     x = data[np.linspace(0, len(data) - 1, min(len(data), ROWS)).astype(np.intp)]
     x = x if drawn is None else np.concatenate([x, drawn])
-    if not isinstance(domain, Euclidean | Box) or len(x) < 2 * LEAST:
+    if len(x) < 2 * LEAST:
         return []
     try:
         depths = [depth for pair in _valleys(model, x) if (depth := _depth(model, domain, x, pair)) > DEPTH]

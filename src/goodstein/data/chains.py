@@ -18,9 +18,9 @@ class Chains(Points):
     """Draws of one or several Markov chains, each in its order, the chains independent of each other.
 
     Random signs change between batches of draws only, five times as long as the correlation time, and no
-    batch crosses the end of a chain; parts of a sample to learn from are the beginnings of all chains. Lists
-    of arrays (draws, parameters) and arrays (chains, draws, parameters) are read as chains by every test; this
-    class is for chains of one parameter, and for whoever wants to say it.
+    batch crosses the end of a chain; parts of a sample to learn from are the beginnings of all chains.
+    Lists of arrays (draws, parameters) and arrays (chains, draws, parameters) are read as chains by every
+    test; this class is for chains of one parameter, and for whoever wants to say it.
 
     Parameters
     ----------

@@ -32,6 +32,8 @@ def values_at(function: Function, x: Array, tail: tuple[int, ...] | None, what: 
             got = _call(function, probe, by_row)
             # A vector of any length may have m + 1 entries: only that of all points grows with their number.
             follows = tail is not None or _call(function, longer, by_row).shape == (m + 2, *got.shape[1:])
+        except MemoryError:
+            raise
         except Exception as error:
             reasons.append(f"{type(error).__name__}: {error}")
             continue

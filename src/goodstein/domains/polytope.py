@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
+from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike, BoolArray
 from goodstein.validation import numbers
 
@@ -18,6 +19,9 @@ POINTS_PER_FACE = 4
 
 # Share of the coordinates' magnitude by which a computed point of a face may miss it.
 ROUNDING = 1e-12
+
+# Distances from hyperplanes that are held at a time.
+MAX_ENTRIES = 1 << 22
 
 # The linear programmes are solved to about this accuracy.
 SOLVER_TOLERANCE = 1e-7
@@ -120,18 +124,19 @@ class Polytope(Frozen, Domain):
     def faces(self, interior: Array | None, rng: np.random.Generator) -> Sequence[Face]:
         """Up to four points on every facet; inequalities that touch no facet are left out.
 
-        The first point is the centre of the largest ball in the facet. The others are
-        projections of ``interior`` points that fall on the facet, where there are any, and
-        otherwise uniform points on random chords through the centre.
+        The first point is well inside the facet. The others are feet of ``interior`` points to which the
+        facet is the nearest, where there are any, and otherwise uniform points on random chords through the
+        first.
         """
         faces = []
+        nearest = self._nearest(interior, rng)
         for i, (direction, offset) in enumerate(zip(self._directions, self._offsets, strict=True)):
             middle = self._facet_centers[i]
             if middle is None:
                 continue
             found = [middle]
             if self.dim > 1:
-                found += self._projections(i, interior, rng)
+                found += nearest.get(i, [])
                 found += [self._on_chord(i, middle, rng) for _ in range(POINTS_PER_FACE - len(found))]
             points = np.array(found)
             # Snap onto the hyperplane: a linear programme is solved to 1e-7 or so only.
@@ -156,11 +161,29 @@ class Polytope(Frozen, Domain):
 
     @cached_property
     def _facet_centers(self) -> list[Array | None]:
-        """Of every facet, from one linear programme each, solved once; None for a redundant row."""
-        return [self._facet_center(i) for i in range(len(self._directions))]
+        """A point well inside every facet, found once; None for a redundant row.
 
-    def _facet_center(self, i: int) -> Array | None:
-        """Centre of the largest ball in facet i; None for a redundant row."""
+        Where one can walk from the foot of the centre's perpendicular a tenth of the inradius inwards with
+        this facet the nearest, the foot is such a point. Elsewhere a linear programme finds one.
+        """
+        found: list[Array | None] = []
+        slack = self._slack(self._center[None])[0]
+        for part in cut(0, len(slack), max(1, MAX_ENTRIES // len(slack))):
+            feet = self._center + slack[part, None] * self._directions[part]
+            beyond, approach = self._slack(feet), 1 - self._directions[part] @ self._directions.T
+            itself = (np.arange(len(feet)), np.arange(part.start, part.stop))
+            beyond[itself], approach[itself] = np.inf, 1.0
+            free = np.asarray((beyond > 0.1 * self._radius * np.maximum(approach, ROUNDING)).all(axis=1))
+            for k, foot in enumerate(feet):
+                found.append(foot if free[k] else self._facet_center(part.start + k, beyond[k]))
+        return found
+
+    def _facet_center(self, i: int, beyond: Array) -> Array | None:
+        """Centre of the largest ball in facet i; None for a redundant row.
+
+        Only a few rows touch the ball: those count that cut most off the foot of the centre's perpendicular,
+        which is so far `beyond` all others, and those that a first solution violates.
+        """
         direction = self._directions[i]
         # Work relative to the centre and in units of the inradius, where everything is of order one.
         offsets = self._slack(self._center[None])[0] / self._radius
@@ -168,25 +191,43 @@ class Polytope(Frozen, Domain):
         same = np.flatnonzero((cosines > 1 - ROUNDING) & (np.abs(offsets - offsets[i]) <= SOLVER_TOLERANCE))
         if same[0] < i:
             return None  # the same inequality once more
-        others = np.arange(len(offsets)) != i
         # Not √(1 − cos²), which is 1e-8 instead of 0 for rows that repeat one another.
         sines = np.linalg.norm(self._directions - cosines[:, None] * direction, axis=1)
         constraints = np.column_stack([self._directions, sines])
         on_it = {"A_eq": np.append(direction, 0.0)[None], "b_eq": [offsets[i]]}
-        solution = _largest_ball(constraints[others], offsets[others], 10.0, **on_it)
-        if solution is None or solution[-1] <= SOLVER_TOLERANCE:
-            return None
-        return np.asarray(self._center + self._radius * solution[:-1])
+        missing = beyond / np.maximum(sines, ROUNDING)
+        missing[i] = np.inf
+        used = np.zeros(len(offsets), bool)
+        while True:
+            used[np.argsort(missing)[: 10 * (self.dim + 1)]] = True
+            used[i] = False
+            solution = _largest_ball(constraints[used], offsets[used], 10.0, **on_it)
+            if solution is None or solution[-1] <= SOLVER_TOLERANCE:
+                return None  # and other rows would take away even more
+            room = offsets - constraints @ solution
+            missing = np.where(used | (room >= -SOLVER_TOLERANCE), np.inf, room)
+            missing[i] = np.inf
+            if not np.isfinite(missing).any():
+                return np.asarray(self._center + self._radius * solution[:-1])
 
-    def _projections(self, i: int, interior: Array | None, rng: np.random.Generator) -> list[Array]:
-        """Projections of a few interior points onto hyperplane i that hit the facet."""
+    def _nearest(self, interior: Array | None, rng: np.random.Generator) -> dict[int, list[Array]]:
+        """Feet of a few interior points on the facets that are nearest to them, by row."""
+        found: dict[int, list[Array]] = {}
         if interior is None or len(interior) == 0:
-            return []
+            return found
         slack = self._slack(interior)
-        feet = interior + slack[:, [i]] * self._directions[i]
-        on_facet = (np.delete(self._slack(feet), i, axis=1) > SOLVER_TOLERANCE * self._radius).all(axis=1)
-        candidates = np.flatnonzero(on_facet & (slack.min(axis=1) >= 0))
-        return list(feet[rng.permutation(candidates)[: POINTS_PER_FACE - 1]])
+        for k in rng.permutation(len(interior)):
+            i = int(slack[k].argmin())
+            on_facet = found.setdefault(i, [])
+            if slack[k, i] < 0 or len(on_facet) == POINTS_PER_FACE - 1:
+                continue
+            # The ball around the point that touches the facet is inside, and so is where it touches.
+            foot = interior[k] + slack[k, i] * self._directions[i]
+            room = self._slack(foot[None])[0]
+            room[i] = np.inf
+            if (room > SOLVER_TOLERANCE * self._radius).all():
+                on_facet.append(foot)
+        return found
 
     def _on_chord(self, i: int, middle: Array, rng: np.random.Generator) -> Array:
         """A uniform point on a random chord of facet i through ``middle``."""

@@ -111,7 +111,8 @@ class Ising(LatticeFamily):
         return -2.0 * spins * (spins @ self.theta + self.mu)
 
     def _log_conditional(self, codes: Codes, i: int) -> Array:
-        field = _spins(codes) @ self.theta[i] + self.mu[i]
+        coupled = np.flatnonzero(self.theta[i])  # few, of many spins
+        field = _spins(codes[:, coupled]) @ self.theta[i, coupled] + self.mu[i]
         return np.stack([-field, field], axis=1)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import InputError, given
+from goodstein.graphs.data import Graph
 from goodstein.kernels.base import Kernel, Wrapped
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
@@ -25,6 +26,11 @@ CHUNK = 1 << 21
 
 class GraphKernel(Kernel, ABC):
     """A kernel on graphs, as the test sees it."""
+
+    def fitted(self, points: Any) -> Kernel:
+        if not isinstance(points, Graph):
+            raise InputError(f"{self!r} compares graphs, and these are none.", argument="kernel")
+        return self
 
     @abstractmethod
     def form(self, adjacency: Array, pairs: Pairs, weights: Array) -> BlockForm:

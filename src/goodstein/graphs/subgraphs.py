@@ -67,8 +67,7 @@ class SubgraphCounts(GraphKernel):
 
     def fitted(self, graph: Graph) -> SubgraphCounts:
         """The same kernel with its matrix W = RᵀR fixed."""
-        if not isinstance(graph, Graph):
-            raise InputError(f"{self!r} compares graphs, and these are none.", argument="kernel")
+        super().fitted(graph)
         if self.transform is not None:
             return self
         change = self._changes(graph.adjacency)

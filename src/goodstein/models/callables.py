@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, heard, warn
+from goodstein.errors import (
+    InputError,
+    NumericalScoreWarning,
+    ResourceError,
+    ScoreError,
+    heard,
+    warn,
+    within_memory,
+)
 from goodstein.numerics.frameworks import Framework, Function, NumPy, Torch, framework_of, frameworks, loaded
 from goodstein.types import Array
 
@@ -103,7 +111,7 @@ class Batched:
 
     def raw(self, x: Array) -> Any:
         """Return whatever the function returns."""
-        with self.framework.context():
+        with self.framework.context(), within_memory(f"The {self.kind.value} function, of {len(x)} points,"):
             return self._compiled(self.framework.array(x))
 
     def __call__(self, x: Array) -> Array:
@@ -120,11 +128,13 @@ class Batched:
 
     def gradient(self, x: Array) -> Array:
         """Gradient of a log density by the framework's automatic differentiation, (n, d)."""
-        with self.framework.context():
+        with self.framework.context(), within_memory("The gradient of the log density"):
             if self._gradient is None:
                 self._gradient = self.framework.gradient(self.native)
             try:
                 return self.framework.numpy(self._gradient(self.framework.array(x)))
+            except MemoryError:
+                raise
             except Exception as error:
                 name = self.framework.name
                 failed = f"but differentiating it failed: {_first_line(error)}."
@@ -209,6 +219,8 @@ def _attempt(batched: Batched, probe: Array) -> Attempt | None:
             return Attempt(f"{tried}returned shape {seen}", confused=kind.other.fits(shape, k, d))
         if not _independent_rows(batched, probe):
             return Attempt(f"{tried}a row's result is random, or depends on the other rows", mixed=True)
+    except ResourceError:
+        raise
     except Exception as error:
         return Attempt(f"{tried}{_first_line(error)}", error=error)
     return None

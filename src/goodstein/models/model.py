@@ -19,6 +19,7 @@ from goodstein.errors import (
     ScoreError,
     describe_rows,
     refuse_rows,
+    within_memory,
 )
 from goodstein.models.base import AnyModel
 from goodstein.models.callables import Batched, Convention, Kind, recognise
@@ -200,7 +201,8 @@ class Model(FunctionModel):
             remedy = "Pass Model(sample=...), to be called as sample(n, rng)."
             raise SamplingError(f"{self.name} has no sampler.", remedy=remedy)
         n, generator = check_count(n, "n", 0), as_generator(rng)
-        drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, generator)
+        with within_memory(f"The sampler of {self.name}"):
+            drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, generator)
         if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
             drawn = drawn[:, None]
         d = self._domain.dim if self._domain is not None else drawn.shape[-1] if drawn.ndim else 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.adapters.fits import as_refitting
-from goodstein.errors import InputError, warn
+from goodstein.errors import InputError, ResourceError, warn
 from goodstein.models.provenance import Fit, Refitting
 from goodstein.nulls.base import Simulating
 from goodstein.problems.problem import Collection
@@ -120,6 +120,8 @@ def refitted(collection: Collection, fit: Refitting, what: str) -> Collection:
     try:
         again = collection.with_model(fit(collection.data.observations))
         _ = again.forms
+    except (ResourceError, MemoryError):
+        raise  # no failure of the fit
     except Exception as error:
         remedy = None
         if what != "the data":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, SamplingError, ScoreError
+from goodstein.errors import InputError, ResourceError, SamplingError, ScoreError
 from goodstein.numerics.frameworks import Jax, framework_of
 from goodstein.types import Array
 
@@ -34,7 +34,7 @@ class Elementwise:
                     with framework.context():
                         values = framework.numpy(self.function(framework.array(t)))
                 array = np.asarray(values)
-        except (InputError, SamplingError):
+        except (InputError, SamplingError, ResourceError, MemoryError):
             raise
         except Exception as error:
             reason = f"{self.what} failed on an array of {len(t)} times: {type(error).__name__}: {error}."

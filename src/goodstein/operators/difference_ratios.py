@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import NotFiniteError, ScoreError, describe_rows
 from goodstein.models.model import Model
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
+
+Index: TypeAlias = npt.NDArray[np.intp]
 
 MAX_NUMBERS = 1 << 20
 """Numbers in the states that are handed to a log probability function at a time."""
@@ -54,6 +59,14 @@ def ratios_before(model: Model, lattice: Lattice, data: Array) -> Array:
 def log_ratios(model: Model, lattice: Lattice, data: Array, step: int = 1) -> Array:
     """log q(y) − log q(x), (n, d), with y the state x with coordinate i moved on by `step` levels."""
     n, d = data.shape
+    rows, columns = (index.ravel() for index in np.indices((n, d)))
+    return log_ratios_at(model, lattice, data, rows, columns, step).reshape(n, d)
+
+
+def log_ratios_at(
+    model: Model, lattice: Lattice, data: Array, rows: Index, columns: Index, step: int = 1
+) -> Array:
+    """The same for some rows and columns only, (k,)."""
     here = log_probability(model, lattice, data)
     if not np.isfinite(here).all():
         raise ScoreError(
@@ -61,11 +74,14 @@ def log_ratios(model: Model, lattice: Lattice, data: Array, step: int = 1) -> Ar
             f"{describe_rows(~np.isfinite(here))}, so these states cannot occur under the model. Remove "
             "them, or correct the model."
         )
-    result = np.empty((n, d))
-    for part in cut(0, d, max(1, MAX_NUMBERS // (n * d))):
-        shifted = np.concatenate([lattice.shift(data, i, step) for i in range(part.start, part.stop)])
-        result[:, part] = log_probability(model, lattice, shifted).reshape(-1, n).T
-    return np.asarray(result - here[:, None])
+    moved = lattice.decode((lattice.encode(data) + step) % len(lattice.levels))
+    result = np.empty(len(rows))
+    for part in cut(0, len(rows), max(1, MAX_NUMBERS // data.shape[1])):
+        row, column = rows[part], columns[part]
+        shifted = data[row]
+        shifted[np.arange(len(row)), column] = moved[row, column]
+        result[part] = log_probability(model, lattice, shifted)
+    return np.asarray(result - here[rows])
 
 
 def log_probability(model: Model, lattice: Lattice, states: Array) -> Array:

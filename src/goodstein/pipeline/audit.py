@@ -17,8 +17,17 @@ from goodstein.auditing.serial import Dependence
 from goodstein.auditing.skewness import check_skewness
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
-from goodstein.domains import Box, Simplex
-from goodstein.errors import InputError, SamplingError, ScoreError, SteinIdentityError, given, takes
+from goodstein.domains import Box, Euclidean, Lattice, Simplex
+from goodstein.errors import (
+    InputError,
+    SamplingError,
+    ScoreError,
+    SteinIdentityError,
+    given,
+    takes,
+    within_memory,
+)
+from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.wild import WildBootstrap
@@ -34,7 +43,8 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     """
     model, domain, operator = problem.model, problem.domain, problem.operator
     observations = None if problem.data is None else problem.observations
-    checks = operator.conditions(model, domain, observations, rng)
+    with within_memory():
+        checks = operator.conditions(model, domain, observations, rng)
     if simulated:
         checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
     return report_of(problem, [advised(check, domain, operator) for check in checks])
@@ -57,46 +67,48 @@ def observed_checks(
     *,
     others: Sequence[Operator] = (),
     dependence: Dependence | None = None,
+    thorough: bool = True,
 ) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
     `null` is the null method that will be used, None where a test has a method of its own; `refit` says
     what to do about a model that was fitted to the same data, None where the usual advice holds; `others` are
     operators beside the problem's; `dependence` is what the order of the data says to all of them, None for
-    the problem's alone.
+    the problem's alone. Unless `thorough`, nothing is drawn from the model.
     """
     corrected = null is not None and null.refits
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
     if null is not None and not (null.simulates or null.bears_skewness or others):
-        found += check_skewed(problem)
+        found += check_skewed(problem, thorough)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
-        found += check_groups(problem, null)
+        found += check_groups(problem, null, thorough)
     return found
 
 
-def check_skewed(problem: Problem) -> list[Check]:
+def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
     """Whether too few of the points carry the statistic for null distributions of large samples."""
     remedy = "Use a narrower kernel or another operator"
     if problem.model.has_sample:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
-    found = squared_norms(problem)
+    found = squared_norms(problem, thorough)
     return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.")
 
 
-def squared_norms(problem: Problem) -> Array | None:
+def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
-    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth that would be flagged).
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged).
     if isinstance(problem.operator, (MeanEmbedding, Regularised)):
         return None
     model, domain = problem.model, problem.domain
-    # Samplers of a user's own may be slow.
-    if model.has_sample and model.batched:
+    # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
+    chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+    if thorough and model.has_sample and model.batched and not chains:
         try:
             drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
             norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
@@ -151,14 +163,16 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
     return [question.warned(message, loud=dependence.certain and not (named or dependence.stated))]
 
 
-def check_groups(problem: Problem, null: Null) -> list[Check]:
+def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Check]:
     """Whether there are isolated modes, whose shares a test by scores does not see."""
     model, data = problem.model, problem.data
     if not isinstance(model, Model) or not isinstance(data, Points) or model.estimated:
         return []
+    if not isinstance(problem.domain, Euclidean | Box):
+        return []
     drawn = None
     # A group may be missing among the data. Samplers of a user's own may be slow.
-    if model.has_sample and (null.simulates or model.batched):
+    if thorough and model.has_sample and (null.simulates or model.batched):
         try:
             drawn = model.sample(DRAWS, np.random.default_rng(0))
         except (InputError, SamplingError):

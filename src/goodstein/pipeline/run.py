@@ -11,7 +11,7 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import given, heard, warn
+from goodstein.errors import given, heard, warn, within_memory
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
 from goodstein.pipeline.choice import choose_null, independent, told_of
@@ -50,7 +50,7 @@ def run_test(
     if choice.null is not chosen:
         chosen = choice.null
         report = quick_audit(problem, np.random.default_rng(seeds[0]))
-    checks, early = recorded(lambda: observed_checks(problem, chosen))
+    checks, early = recorded(lambda: observed_checks(problem, chosen, thorough=audit))
     report = report.extended(checks)
     if audit:
         require_valid([report])
@@ -156,7 +156,7 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
 
 def recorded(calibrate: Callable[[], Found]) -> tuple[Found, list[str]]:
     """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
-    with heard() as caught:
+    with heard() as caught, within_memory():
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:

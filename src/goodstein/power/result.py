@@ -8,12 +8,12 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goodstein.errors import InputError
 from goodstein.plot.pictures import power_curves
 from goodstein.power.cell import Cell
+from goodstein.power.files import write_whole
 from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.rates import Rate, rejections, size_mark
 from goodstein.power.trials import medians
@@ -263,10 +263,7 @@ def _written(content: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
         if not isinstance(path, str | os.PathLike) or path == "":
             raise must("path", "the name of a file, or None", path)
-        # Replaced in one step, so that the file is never half written.
-        part = Path(f"{os.fspath(path)}.part")
-        part.write_text(content, encoding="utf-8", newline="")
-        part.replace(path)
+        write_whole(path, content)
     return content
 
 

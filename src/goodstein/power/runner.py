@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import lru_cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Self
 
-from goodstein.engine.executors import available_cores, one_blas_thread
+from goodstein.engine.executors import (
+    as_executor,
+    available_cores,
+    dumps,
+    explained_workers,
+    one_blas_thread,
+)
 from goodstein.errors import InputError
 from goodstein.validation import shown
 
@@ -33,13 +40,13 @@ class Runner:
 
     def __init__(self, workers: Any = None) -> None:
         self._executor: Executor | None = None
-        self._own = False
+        self._dismissal: Any = None
         if workers is None:
             return
-        if isinstance(workers, Executor):
-            self._executor = workers
-        elif callable(getattr(workers, "get_executor", None)):
-            self._executor = workers.get_executor()
+        if isinstance(workers, Executor) or (
+            callable(getattr(workers, "get_executor", None)) and not isinstance(workers, type)
+        ):
+            self._executor = as_executor(workers)
         elif (
             isinstance(workers, int)
             and not isinstance(workers, bool)
@@ -50,8 +57,9 @@ class Runner:
                 from multiprocessing import get_context
 
                 # Not fork: threads of BLAS or JAX would not survive it.
-                self._executor = ProcessPoolExecutor(processes, get_context("spawn"))
-                self._own = True
+                context = get_context("spawn")
+                waiting, self._dismissal = context.Pipe(duplex=False)
+                self._executor = ProcessPoolExecutor(processes, context, _attend, (waiting,))
         else:
             raise InputError(
                 "`workers` must be None, a positive number of processes, -1 for all cores, or a "
@@ -66,9 +74,13 @@ class Runner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._own and self._executor is not None:
-            self._executor.shutdown(cancel_futures=True)
+    def __exit__(self, error: object, *_: object) -> None:
+        if self._dismissal is None or self._executor is None:
+            return
+        if error is not None:
+            self._dismissal.close()  # nobody waits for a trial that nobody wants any more
+        self._executor.shutdown(cancel_futures=True)
+        self._dismissal.close()
 
     def results(self, function: Callable[..., Any], tasks: Tasks) -> Iterator[tuple[int, Any]]:
         """The number of a task and function(*task), in the order in which they are ready."""
@@ -77,16 +89,11 @@ class Runner:
             return
         futures: dict[Future[Any], int] = {}
         try:
-            for number, task in enumerate(tasks):
-                futures[self._executor.submit(_alone, function, *task)] = number
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool as error:
-            raise RuntimeError(
-                "The worker processes died. In a script the call must stand under `if __name__ == "
-                '"__main__":`, because every process imports the script anew; otherwise memory may be short, '
-                "or a test may have crashed Python. workers=None runs everything in this process."
-            ) from error
+            with explained_workers():
+                for number, task in enumerate(tasks):
+                    futures[self._executor.submit(_alone, function, *task)] = number
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
         finally:
             for future in futures:
                 future.cancel()
@@ -115,14 +122,6 @@ class Runner:
             raise InputError(f"The study cannot be sent to other processes: {error}") from None
 
 
-def dumps(thing: Any) -> bytes:
-    """Pickle; by cloudpickle where it is installed, which also takes lambdas and functions of a notebook."""
-    if find_spec("cloudpickle") is None:
-        return pickle.dumps(thing)
-    pickled: bytes = import_module("cloudpickle").dumps(thing)
-    return pickled
-
-
 @lru_cache(maxsize=4)
 def _loads(pickled: bytes) -> Any:
     return pickle.loads(pickled)
@@ -132,6 +131,19 @@ def perform(packed: Any, method: str, *arguments: Any) -> Any:
     """Call a method of packed work; a process unpacks it once, so that what models compile is kept."""
     work = _loads(packed) if isinstance(packed, bytes) else packed
     return getattr(work, method)(*arguments)
+
+
+def _attend(dismissal: Any) -> None:
+    """End a process of our own as soon as the other end is closed: on dismissal, or since its owner died."""
+
+    def watch() -> None:
+        with suppress(EOFError, OSError):
+            dismissal.recv_bytes()
+        os._exit(1)
+
+    # Ctrl-C reaches all processes of a terminal; the owner dismisses them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _alone(function: Callable[..., Any], *task: Any) -> Any:

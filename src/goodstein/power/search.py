@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import CalibrationWarning, InputError, TrialError, quiet
+from goodstein.errors import CalibrationWarning, InputError, quiet
 from goodstein.power.cell import Cell
 from goodstein.power.laws import name_of
 from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.rates import ROUNDING, Rate, rejections, wilson
 from goodstein.power.runner import Runner
-from goodstein.power.trials import CHUNK, Test, pvalue_of, said
+from goodstein.power.trials import CHUNK, Test, failed, pvalue_of
 from goodstein.types import Array
 
 WINDOW = 1.0
@@ -152,7 +152,7 @@ class Planned:
                 with quiet(CalibrationWarning):  # which the rates are about
                     found.append(pvalue_of(self.test(data, self.cell.model, rng=rng)))
             except Exception as error:
-                raise TrialError(f"{name_of(self.test)} at n = {n}, trial {k}: {said(error)}") from error
+                raise failed(f"{name_of(self.test)} at n = {n}, trial {k}", error) from error
         return found
 
 

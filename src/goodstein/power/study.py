@@ -6,13 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from goodstein.engine.executors import Workers
-from goodstein.errors import InputError
+from goodstein.errors import InputError, ResourceError
 from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell
 from goodstein.power.neyman_pearson import RatioTest, check_threshold
@@ -62,11 +63,14 @@ def power_study(
     workers
         None: this process. A number: so many processes, -1 for all cores; in a script the call must then
         stand under ``if __name__ == "__main__":``. Or any :class:`concurrent.futures.Executor`, a Dask
-        client included. The results are the same for all of them.
+        client included. The results are the same for all of them. Interrupted, a study cancels what waits
+        and ends processes of its own at once; those of your executor end what they are at, a second's work or
+        one trial, and are yours to end should this process be killed.
     path
         A file to which every finished piece of work is appended at once. A call with the same path goes on
         where the last one was stopped, takes more trials, or adds tests and cells; what has changed
-        is measured anew, which the first trials of every test and cell tell.
+        is measured anew, which the first trials of every test and cell tell. One study at a time writes to a
+        file: a second one is refused.
     seed
         Together with the name of the cell and the number of the trial it seeds everything random.
     progress
@@ -81,6 +85,8 @@ def power_study(
     ------
     RuntimeError
         If a test fails; the message names cell, test and trial.
+    ResourceError
+        If workers die, or memory or the disk runs out; the same call goes on with what is in `path`.
 
     Notes
     -----
@@ -111,14 +117,16 @@ def power_study(
     places = _sources(chosen, tuple(functions), size)
     sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)
-    with Runner(workers) as runner:
+    with Record(path) as record, Runner(workers) as runner:
         parts: dict[str, Any] = {f"`tests`: {name!r}": test for name, test in functions.items()}
         parts |= {f"`cells`: {cell.name!r}": cell for cell in chosen}
         todo = partial(perform, runner.packed(work, parts))
-        record = Record(path)
         clock = _Clock(progress)
-        marks = _trials(sources, trials, record, runner, todo, clock)
-        bounds = _bounds(chosen, draws, record, runner, todo, clock) if bound else {}
+        try:
+            marks = _trials(sources, trials, record, runner, todo, clock)
+            bounds = _bounds(chosen, draws, record, runner, todo, clock) if bound else {}
+        except ResourceError as error:
+            raise error.told(remedy=f"{error.remedy} {record.kept}") from error
     pvalues: dict[Key, Array] = {}
     seconds: dict[Key, Array] = {}
     own = {cell.name: tuple(functions) if cell.tests is None else cell.tests for cell in chosen}
@@ -143,10 +151,11 @@ def _trials(
         for test in found:
             new = [k for k in range(FIRST) if k not in record.trials[label, test, found[test]]]
             record.add_trials(label, found, new, [{test: first[k][test]} for k in new])
-    tasks = list(_missing(sources, marks, trials, record))
-    for number, outcomes in clock.count("trials", runner.results(todo, tasks), len(tasks)):
-        _, place, _, numbers = tasks[number]
-        record.add_trials(sources[place].label, marks[place], numbers, outcomes)
+    # Workers hand back what they have after a while, and the rest is given out once more.
+    while tasks := list(_missing(sources, marks, trials, record)):
+        for number, outcomes in clock.count("trials", runner.results(todo, tasks), len(tasks)):
+            _, place, _, numbers = tasks[number]
+            record.add_trials(sources[place].label, marks[place], numbers[: len(outcomes)], outcomes)
     return marks
 
 
@@ -274,4 +283,5 @@ class _Clock:
             if self._speaks and (now - self._last > 1 or number == total):
                 self._last = now
                 so_far = f"{what}: {number} of {total} pieces, {now - self._start:.0f} s"
-                print(so_far, file=sys.stderr, flush=True)
+                with suppress(OSError, ValueError):  # nobody listens any more, which must not end a study
+                    print(so_far, file=sys.stderr, flush=True)

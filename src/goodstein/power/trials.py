@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodstein.errors import CalibrationWarning, TrialError, quiet
+from goodstein.engine.executors import SLICE
+from goodstein.errors import CalibrationWarning, ResourceError, quiet
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Law
 from goodstein.power.neyman_pearson import Pair
@@ -75,7 +76,7 @@ class Source:
         try:
             data = self.data(k, seed)
         except Exception as error:
-            raise TrialError(f"{self.label}, draw {k}: {said(error)}") from error
+            raise failed(f"{self.label}, draw {k}", error) from error
         outcomes = {}
         for name, test in tests.items():
             rng = np.random.default_rng([seed, seed_of(name, self.name, self.kind), k])
@@ -89,7 +90,7 @@ class Source:
                 seconds = time.perf_counter() - start
                 pvalue = pvalue_of(result)
             except Exception as error:
-                raise TrialError(f"{self.label} | {name}, trial {k}: {said(error)}") from error
+                raise failed(f"{self.label} | {name}, trial {k}", error) from error
             statistic = getattr(result, "statistic", np.nan)
             outcomes[name] = Outcome(pvalue, seconds, float(statistic) if _is_number(statistic) else np.nan)
         return outcomes
@@ -126,9 +127,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def said(error: Exception) -> str:
-    """What went wrong, for messages."""
-    return f"{type(error).__name__}: {error}"
+def failed(where: str, error: Exception) -> RuntimeError:
+    """What to raise where something went wrong."""
+    if isinstance(error, ResourceError):
+        return error.told(before=f"{where}: ")
+    if isinstance(error, MemoryError):
+        found = f" ({error})" if str(error) else ""
+        return ResourceError(f"{where}: memory is exhausted{found}.", remedy="Use fewer workers.")
+    return TrialError(f"{where}: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,9 @@ class Work:
         """The first trials of all tests of a source, and the fingerprints that they make."""
         # p-values alone would not tell two tests apart that both find the smallest one there is.
         one = self.sources[source]
-        found = self.trials(source, one.tests, range(FIRST))
+        found = [
+            one.trial(k, {test: self.tests[test] for test in one.tests}, self.seed) for k in range(FIRST)
+        ]
         data = [digest(one.data(k, self.seed)) for k in range(FIRST)]
         marks = {}
         for test in one.tests:
@@ -153,9 +161,14 @@ class Work:
         return marks, found
 
     def trials(self, source: int, tests: Sequence[str], numbers: Sequence[int]) -> list[dict[str, Outcome]]:
-        """Some tests in some trials."""
-        functions = {test: self.tests[test] for test in tests}
-        return [self.sources[source].trial(k, functions, self.seed) for k in numbers]
+        """Some tests in some trials, as many of the first of them as there is time for."""
+        functions, start = {test: self.tests[test] for test in tests}, time.monotonic()
+        found = []
+        for k in numbers:
+            found.append(self.sources[source].trial(k, functions, self.seed))
+            if time.monotonic() - start > SLICE:
+                break
+        return found
 
     def first_ratios(self, cell: int) -> str:
         """The fingerprint of the likelihood ratio of a cell."""
@@ -173,4 +186,4 @@ class Work:
         try:
             return pair.ratios(which, count, rng)
         except Exception as error:
-            raise TrialError(f"{one.name} | Neyman–Pearson bound: {error}") from error
+            raise failed(f"{one.name} | Neyman–Pearson bound", error) from error

@@ -136,7 +136,9 @@ def aggregated_test(
         report = report.extended(skewed)
     others = [part.operator for part, _ in groups]
     checks, early = recorded(
-        lambda: observed_checks(groups[0][0], chosen, others=others, dependence=collection.dependence)
+        lambda: observed_checks(
+            groups[0][0], chosen, others=others, dependence=collection.dependence, thorough=audit
+        )
     )
     seen = replace(report, checks=tuple(checks))
     if audit:

@@ -72,13 +72,14 @@ def ksd_test(
         usual operator an observation may count without limit, ``Standardised(Decaying())``; see
         :meth:`TestResult.tolerance`.
     workers
-        Threads, -1 for all cores, or a :class:`concurrent.futures.Executor`; the result is the
-        same for all of them.
+        Threads, -1 for all cores, or a :class:`concurrent.futures.Executor` or Dask client; the result is the
+        same for all of them. Interrupted, the test cancels what waits there.
     rng
         Seed or generator of everything random.
     audit
         Whether to raise :class:`SteinIdentityError` when the test cannot keep its level. If
-        False the test runs all the same and the result says what is wrong.
+        False the test runs all the same and the result says what is wrong, as far as that is seen without
+        drawing from the model.
 
     Examples
     --------

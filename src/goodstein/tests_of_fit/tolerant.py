@@ -84,7 +84,7 @@ def looked_at(
 ) -> tuple[AuditReport, list[str]]:
     """The audit of a problem, and what there is to tell of it."""
     report = quick_audit(problem, np.random.default_rng(seeds[0]))
-    report = report.extended(observed_checks(problem, null))
+    report = report.extended(observed_checks(problem, null, thorough=audit))
     if audit:
         require_valid([report])
     return report, [*overruled(report), *caveats(report, simulated=False)]
