@@ -382,7 +382,7 @@ def main() -> int:
                 print(f"{results[-1][1].kind:6} {call}: {results[-1][1].text[:200]}", flush=True)
     if options.messages:
         texts = {outcome.text: call for call, outcome in results if outcome.kind == "clear"}
-        for text in rng.permutation(list(texts))[: options.messages]:
+        for text in rng.permutation(sorted(texts))[: options.messages]:
             print(f"\n{texts[text]}\n    {text}")
     found = table(results)
     print(found)
