@@ -685,7 +685,8 @@ def other_methods() -> list[Door]:
     ]
     model = gs.Model(score=score, logpdf=logpdf, sample=sample, domain=gs.Euclidean(2))
     make = partial(method, "methods of models", model)
-    found += [make(name, x=DATA) for name in ("score", "logpdf", "weighted_score")]
+    far = {"x": {"inf"}}  # where a log density is −∞
+    found += [make(name, x=DATA, may=far) for name in ("score", "logpdf", "weighted_score")]
     found += [make("sample", n=3, rng=0), make("on", domain=gs.Box(0, [1, 1]))]
     survival = gs.SurvivalModel(hazard=hazard, cumulative_hazard=cumulative)
     make = partial(method, "methods of models", survival)
@@ -694,7 +695,8 @@ def other_methods() -> list[Door]:
         found.append(method("methods of models", survival, name, t=LINE[:, 0] ** 2, may=times, use=len))
     found += [make("sample", n=3, rng=0), make("proportional", factor=2.0, use=None)]
     make = partial(method, "methods of models", cases.CONDITIONAL)
-    found += [make(name, y=PAIRS.y, x=PAIRS.x) for name in ("score", "logpdf")]
+    far = {"x": {"inf"}, "y": {"inf"}}
+    found += [make(name, y=PAIRS.y, x=PAIRS.x, may=far) for name in ("score", "logpdf")]
     found += [make("sample", x=PAIRS.x, rng=0)]
     for name in ("ProbabilisticPCA", "GaussianMixture", "BetaBinomial"):
         family = next(one for one in cases.FAMILIES if type(one).__name__ == name)

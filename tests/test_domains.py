@@ -449,7 +449,7 @@ def test_own_domain_without_auxiliary_function():
         (lambda: Polygon([(0, 0), (1, nan), (2, 2)]), "`shape` must be finite numbers"),
         (
             lambda: Polygon(np.zeros((4, 3))),
-            r"`shape` must be vertices \(n, 2\), got a ndarray of shape \(4, 3\) and dtype float64",
+            r"`shape` must be vertices \(n, 2\), got an array of shape \(4, 3\) and dtype float64",
         ),
         (lambda: Polygon("square"), r"`shape` must be vertices \(n, 2\), a shapely polygon.*got 'square'"),
         (

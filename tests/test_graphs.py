@@ -449,7 +449,7 @@ def test_bad_log_odds():
         def walk(self, adjacency, steps, rng):
             return adjacency
 
-    with pytest.raises(gs.ScoreError, match=r"have shape \(3, 3\), expected \(4, 4\)"):
+    with pytest.raises(gs.ScoreError, match=r"must return an array of shape \(4, 4\), got \(3, 3\)"):
         gs.graph_ksd_test(PATH, Model(np.zeros((3, 3))))
     with pytest.raises(gs.ScoreError, match="are not finite at this graph"):
         gs.graph_ksd_test(PATH, Model(np.full((4, 4), np.inf)))
@@ -458,7 +458,7 @@ def test_bad_log_odds():
 @pytest.mark.parametrize(
     ("end", "message"),
     [
-        (lambda a: a[:-1], "ended at shape"),
+        (lambda a: a[:-1], "must return an array of shape"),
         (lambda a: np.triu(a), "ended at no graph"),
         (lambda a: a + np.eye(len(a)), "ended at no graph"),
         (lambda a: a * 0.5, "ended at no graph"),

@@ -57,7 +57,7 @@ def test_needs_score_or_logpdf():
 @pytest.mark.parametrize("argument", ["score", "logpdf", "sample", "weighted_score"])
 def test_functions_must_be_callable(argument):
     arguments = {"score": normal_score, argument: np.ones(3)}
-    with pytest.raises(InputError, match=f"`{argument}` of Model must be a function, got a ndarray"):
+    with pytest.raises(InputError, match=f"`{argument}` of Model must be a function, got an array"):
         Model(**arguments)
 
 
@@ -542,7 +542,7 @@ def test_on():
 def test_on_another_dimension():
     with pytest.raises(DomainError, match=r"lives in 2 dimensions, Euclidean\(3\) in 3"):
         Model(score=normal_score, domain=Euclidean(2)).on(Euclidean(3))
-    with pytest.raises(InputError, match=r"Expected a goodstein.domains.Domain or None, got 3"):
+    with pytest.raises(InputError, match=r"`domain` must be a domain such as Box\(lower, upper\), or None, got 3"):
         Model(score=normal_score).on(3)
 
 

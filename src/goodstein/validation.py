@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from numbers import Real
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,8 @@ def _as_array(data: Any) -> np.ndarray[Any, Any]:
         return np.asarray(data)
     except ValueError as error:
         lengths = {len(row) for row in data if isinstance(row, Sized)} if isinstance(data, Iterable) else ()
-        reason = "its rows differ in length" if len(lengths) > 1 else str(error)
+        mixed = "some of its entries are numbers and others are sequences"
+        reason = "its rows differ in length" if len(lengths) > 1 else mixed if lengths else str(error)
         raise _refused(
             f"is not a rectangular array of numbers: {reason}.", "Every row needs one number for each column."
         ) from None
@@ -198,9 +200,14 @@ def shown(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype") and value.shape:
-        masked = "masked " if isinstance(value, np.ma.MaskedArray) else ""
-        return f"a {masked}{type(value).__name__} of shape {tuple(value.shape)} and dtype {value.dtype}"
+        kinds = {np.ndarray: "an array", np.ma.MaskedArray: "a masked array"}
+        kind = kinds.get(type(value), f"a {type(value).__name__}")
+        return f"{kind} of shape {tuple(value.shape)} and dtype {value.dtype}"
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        return f"the function {value.__name__}"
     text = " ".join(repr(value).split())
+    if " object at 0x" in text:
+        return f"a {type(value).__name__}"
     if len(text) > 60:
         return (
             text[:60] + "..." if isinstance(value, int | list | tuple | str) else f"a {type(value).__name__}"
@@ -236,7 +243,7 @@ def number(
     if not (np.isfinite(found) and above < found < below and least <= found <= most):
         raise must(name, wanted, value, of, error)
     if abs(found) > LARGEST or (above == 0 and found < 1 / LARGEST):
-        raise must(name, f"{wanted} {_sizes(above == 0)}", value, of, error)
+        raise must(name, f"{wanted}, {_sizes(above == 0)}", value, of, error)
     return found + 0.0  # without the sign of a zero
 
 
@@ -275,7 +282,7 @@ def numbers(
             *(("a", "number") if not found.ndim else ("", "numbers")), above, least, np.inf, np.inf
         )
         wanted = (
-            f"{words} {_sizes(above == 0, largest)}"
+            f"{words}, {_sizes(above == 0, largest)}"
             if good.all()
             else "numbers, not NaN"
             if infinite

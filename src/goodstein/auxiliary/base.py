@@ -169,7 +169,7 @@ def as_auxiliary(
     if isinstance(thing, Auxiliary):
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "evaluate", None)):
-        raise InputError(f"{name}, got {thing!r}. Wrap a function of your own: {wrapped}.")
+        raise InputError(f"{name}, got {shown(thing)}. Wrap a function of your own: {wrapped}.")
     return OwnAuxiliary(thing)
 
 

@@ -306,7 +306,7 @@ class Wrapped(Kernel):
         if fit is None:
             return self
         given = asked(fit, f"`fitted` of {self!r}", points)
-        if isinstance(given, type) or not (callable(given) or hasattr(given, "profiles")):
+        if isinstance(given, type) or not _is_kernel(given):
             raise InputError(f"`fitted` of {self!r} must return a kernel, got {shown(given)}.")
         return type(self)(given)
 
@@ -329,13 +329,19 @@ def as_kernel(thing: Any, name: str = "kernel") -> Kernel:
     if isinstance(thing, type) or not callable(getattr(thing, "fitted", None)):
         expected = "kernels" if name.endswith("s") else "a kernel"
         raise InputError(
-            f"`{name}` must be {expected} such as IMQ() or Gaussian(bandwidth=1.0), got {thing!r}."
+            f"`{name}` must be {expected} such as IMQ() or Gaussian(bandwidth=1.0), got {shown(thing)}."
         )
     # A kernel on graphs, `form`, need not be called either.
-    methods = (thing, getattr(thing, "profiles", None), getattr(thing, "form", None))
-    if not any(callable(one) for one in methods):
+    if not _is_kernel(thing):
         raise InputError(
             f"`{name}`: {thing!r} can neither be called, k(x, y), nor has it a method `profiles`. Use "
             "Gaussian(), IMQ() or another kernel of goodstein.kernels."
         )
     return Wrapped(thing)
+
+
+def _is_kernel(thing: Any) -> bool:
+    """Whether it can be called, or has one of the methods that stand for that."""
+    return any(
+        callable(one) for one in (thing, *(getattr(thing, name, None) for name in ("profiles", "form")))
+    )

@@ -18,7 +18,6 @@ from goodstein.errors import (
     SamplingError,
     ScoreError,
     describe_rows,
-    refuse_rows,
     within_memory,
 )
 from goodstein.models.base import AnyModel
@@ -135,13 +134,13 @@ class Model(FunctionModel):
     ) -> None:
         functions = {"score": score, "logpdf": logpdf, "sample": sample, "weighted_score": weighted_score}
         self._functions = {key: value for key, value in functions.items() if value is not None}
-        require_functions(self._functions, "Model")
+        require_functions(self._functions, type(self).__name__)
         if score is None and logpdf is None:
             raise InputError("Model needs a `score` or a `logpdf`, got neither. Pass at least one of them.")
         if domain is not None and not isinstance(domain, Domain):
-            raise must("domain", "a domain such as Box(lower, upper), or None", domain, "Model")
-        self._domain, self._batched = domain, check_flag(batched, "batched", of="Model")
-        self._name = None if name is None else check_text(name, "name", of="Model")
+            raise must("domain", "a domain such as Box(lower, upper), or None", domain, type(self).__name__)
+        self._domain, self._batched = domain, check_flag(batched, "batched", of=type(self).__name__)
+        self._name = None if name is None else check_text(name, "name", of=type(self).__name__)
         self._recognised: dict[tuple[str, int], Batched] = {}
 
     @property
@@ -219,7 +218,7 @@ class Model(FunctionModel):
 
     def on(self, domain: Domain | None) -> Self:
         if domain is not None and not isinstance(domain, Domain):
-            raise InputError(f"Expected a goodstein.domains.Domain or None, got {domain!r}.")
+            raise must("domain", "a domain such as Box(lower, upper), or None", domain)
         if domain is not None and self._domain is not None and domain.dim != self._domain.dim:
             reason = f"{self.name} lives in {self._domain.dim} dimensions, {domain!r} in {domain.dim}."
             raise DomainError(reason, remedy="Pass a domain of the same dimension.")
@@ -257,8 +256,6 @@ class Model(FunctionModel):
             own = f"{self._domain!r} has dimension {self._domain.dim}"
             reason = f"{self.name}: points have {points.shape[1]} columns, but {own}."
             raise InputError(reason, remedy="Pass data and model of the same dimension.")
-        bad = ~np.isfinite(points).all(axis=1)
-        refuse_rows(bad, "hold NaN or infinite values.", "Remove them.", argument="x")
         return points
 
     def _asked(self, key: str, kind: Kind, x: Array) -> Array:

@@ -146,7 +146,9 @@ def as_operator(thing: Any, name: str | None = None) -> Operator:
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
         name = given("operator") if name is None else name
-        raise InputError(f"{name} must be an operator such as Langevin() or Standardised(), got {thing!r}.")
+        raise InputError(
+            f"{name} must be an operator such as Langevin() or Standardised(), got {shown(thing)}."
+        )
     return OwnOperator(thing)
 
 
@@ -214,7 +216,7 @@ def set_inner(wrapping: Any, example: str = "an operator such as Langevin()", ne
     if inner is None:
         return
     if isinstance(inner, (type, never)) or not callable(getattr(inner, "features", None)):
-        raise InputError(f"`operator` of {type(wrapping).__name__} must be {example}, got {inner!r}.")
+        raise InputError(f"`operator` of {type(wrapping).__name__} must be {example}, got {shown(inner)}.")
     object.__setattr__(wrapping, "operator", as_operator(inner))
 
 

@@ -15,7 +15,7 @@ from goodstein.kernels.whitened import Whitened
 from goodstein.operators.base import Operator, OwnOperator, as_operator
 from goodstein.pipeline.kinds import kind_of
 from goodstein.problems.problem import Problem
-from goodstein.validation import draw_seed
+from goodstein.validation import draw_seed, must
 
 Seeds: TypeAlias = tuple[int, int, int]
 """Of the audit's probes, of the null distribution and of the operator, in this order."""
@@ -61,7 +61,7 @@ def compose(
 def check_domain(domain: Any) -> None:
     """Raise where the domain is something else."""
     if domain is not None and not isinstance(domain, Domain):
-        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
+        raise must("domain", "a domain such as Box(0, 1) or Simplex(3)", domain)
 
 
 def choose_kernel(kernel: Any, operator: Operator, domain: Domain | None = None) -> Kernel:
