@@ -542,7 +542,9 @@ def test_on():
 def test_on_another_dimension():
     with pytest.raises(DomainError, match=r"lives in 2 dimensions, Euclidean\(3\) in 3"):
         Model(score=normal_score, domain=Euclidean(2)).on(Euclidean(3))
-    with pytest.raises(InputError, match=r"`domain` must be a domain such as Box\(lower, upper\), or None, got 3"):
+    with pytest.raises(
+        InputError, match=r"`domain` must be a domain such as Box\(lower, upper\), or None, got 3"
+    ):
         Model(score=normal_score).on(3)
 
 

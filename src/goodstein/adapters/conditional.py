@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from goodstein.conditional.model import ConditionalModel, require_two_arguments
+from goodstein.constraints import is_function
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.foreign import unusable
 from goodstein.models.model import Model
-from goodstein.validation import is_function
 
 
 def as_conditional(model: Any) -> ConditionalModel:

@@ -10,10 +10,10 @@ from typing import Any
 
 from goodstein.adapters.methods import from_methods
 from goodstein.conditional.model import ConditionalModel
+from goodstein.constraints import is_function
 from goodstein.foreign import describe, require_instance, roots, unusable
 from goodstein.lazy import deferred
 from goodstein.models.model import Model
-from goodstein.validation import is_function
 
 probabilistic = deferred("goodstein.adapters.probabilistic")
 scikit_learn = deferred("goodstein.adapters.scikit_learn")

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from goodstein.adapters.model import as_model
+from goodstein.constraints import check_count
 from goodstein.domains import Chart, Domain
 from goodstein.errors import DomainError, InputError, SamplingError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_domain
 from goodstein.models import Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
-from goodstein.validation import as_generator, check_count
+from goodstein.validation import as_generator
 
 LARGEST_BATCH = 2_000_000  # numbers drawn at once, 16 MB
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.constraints import answered, asked, require_functions
+from goodstein.errors import DomainError, InputError, describe_rows, shown
 from goodstein.foreign import Own
 from goodstein.numerics.differentiate import gradient as numerical_gradient
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import answered, asked, require_functions, shown
 
 if TYPE_CHECKING:
     from goodstein.domains.base import Domain

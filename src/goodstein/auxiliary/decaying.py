@@ -9,9 +9,10 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, as_auxiliary
 from goodstein.auxiliary.functions import default_auxiliary
+from goodstein.constraints import number, numbers
 from goodstein.domains.base import Domain
+from goodstein.errors import must
 from goodstein.types import Array
-from goodstein.validation import must, number, numbers
 
 if TYPE_CHECKING:
     from goodstein.models.model import Model

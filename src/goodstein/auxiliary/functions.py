@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, BoundaryDistance, Unit
+from goodstein.constraints import number, numbers
 from goodstein.domains import Ball, Box, Chart, Domain, Euclidean, Polygon, Polytope, Simplex, Sphere, Torus
-from goodstein.errors import DomainError, InputError, given, refuse_rows
+from goodstein.errors import DomainError, InputError, given, must, refuse_rows
 from goodstein.types import Array
-from goodstein.validation import must, number, numbers
 
 if TYPE_CHECKING:
     from goodstein.models.model import Model

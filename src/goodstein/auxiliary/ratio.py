@@ -10,6 +10,7 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary
 from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
+from goodstein.constraints import check_count, check_option, number
 from goodstein.data.points import draw
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
@@ -20,7 +21,7 @@ from goodstein.models.model import Model
 from goodstein.operators.base import tangent
 from goodstein.problems.problem import Problem
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, check_option, number
+from goodstein.validation import as_generator
 
 WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)
 """Widths of the basis functions that are tried, in median distances."""

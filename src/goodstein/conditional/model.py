@@ -12,20 +12,13 @@ import numpy as np
 from goodstein.conditional.at_covariates import AtCovariates, Joint, OutcomeDomain
 from goodstein.conditional.data import Paired, as_matrix
 from goodstein.conditional.normal import ConditionalNormal
+from goodstein.constraints import answered, asked, check_text, real_array, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows
+from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows, must
 from goodstein.models.callables import Kind
 from goodstein.models.model import FunctionModel, Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
-from goodstein.validation import (
-    answered,
-    as_generator,
-    asked,
-    check_text,
-    must,
-    real_array,
-    require_functions,
-)
+from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 

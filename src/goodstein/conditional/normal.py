@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from goodstein.conditional.data import as_matrix
-from goodstein.errors import ScoreError, describe_rows
+from goodstein.constraints import answered, asked, numbers
+from goodstein.errors import ScoreError, describe_rows, must
 from goodstein.types import Array, BoolArray
-from goodstein.validation import answered, asked, must, numbers
 
 OWNER = "ConditionalModel.gaussian"
 

@@ -13,9 +13,10 @@ from goodstein.auditing.report import Check
 from goodstein.conditional.at_covariates import AtCovariates
 from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
+from goodstein.constraints import answered, asked
 from goodstein.data.points import Points
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.kernels import Gaussian, Kernel, Median, Whitened
 from goodstein.kernels.base import Wrapped
 from goodstein.kernels.frames import Frame, Located
@@ -26,7 +27,6 @@ from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
-from goodstein.validation import answered, asked, must
 
 PROBES = 5
 """Rows of covariates at which the boundary is looked at."""

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.data.points import Points
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.types import Array
-from goodstein.validation import as_data, must
+from goodstein.validation import as_data
 
 
 class Chains(Points):

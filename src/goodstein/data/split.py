@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_share
 from goodstein.data.base import Data
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.types import RNG
-from goodstein.validation import as_generator, check_share, is_frame, must, read_frame, refuse_masked
+from goodstein.validation import as_generator, is_frame, read_frame, refuse_masked
 
 
 def split(data: Any, fraction: float = 0.5, *, rng: RNG = None) -> tuple[Any, Any]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count, number, numbers
 from goodstein.domains.base import Domain, Face, shortened
 from goodstein.domains.sphere import uniform_directions
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import MOST_COORDINATES, check_count, number, numbers
 
 POINTS_ON_SPHERE = 8
 

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodstein import errors
-from goodstein.errors import DomainError, SamplingError, other_domain
+from goodstein.constraints import MOST_COORDINATES, check_count, real_array
+from goodstein.errors import DomainError, SamplingError, must, other_domain
 from goodstein.frozen import Frozen
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
-from goodstein.validation import MOST_COORDINATES, as_generator, check_count, must, real_array
+from goodstein.validation import as_generator
 
 refuse_rows = partial(errors.refuse_rows, error=DomainError)
 

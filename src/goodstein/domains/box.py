@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count, numbers
 from goodstein.domains.base import Domain, Face, shortened
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import MOST_COORDINATES, check_count, numbers
 
 POINTS_PER_FACE = 4
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count, require_functions
 from goodstein.domains.base import Domain, Face
 from goodstein.domains.box import Box
 from goodstein.domains.chart_functions import Function, automatic_derivative, require_metric, values_at
 from goodstein.domains.euclidean import Euclidean
-from goodstein.errors import DomainError, InputError
+from goodstein.errors import DomainError, InputError, must
 from goodstein.frozen import Frozen
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
-from goodstein.validation import MOST_COORDINATES, check_count, must, require_functions
 
 
 class Chart(Frozen, Domain):

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import MOST, MOST_COORDINATES, check_count, numbers, real_array
 from goodstein.domains.base import OfDimension, refuse_rows, shortened
-from goodstein.errors import DomainError, given, other_domain
+from goodstein.errors import DomainError, given, must, other_domain
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import MOST, MOST_COORDINATES, as_array, check_count, must, numbers, real_array
+from goodstein.validation import as_array
 
 Codes: TypeAlias = npt.NDArray[np.intp]
 """States as whole numbers 0, …, L − 1, (n, d)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from goodstein.constraints import check_flag, real_array
 from goodstein.errors import DomainError, InputError, describe_rows, refuse_rows, warn
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_flag, real_array
 
 
 def from_lonlat(longitude: ArrayLike, latitude: ArrayLike, *, degrees: bool = True) -> Array:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import DomainError
+from goodstein.constraints import numbers
+from goodstein.errors import DomainError, must
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import is_frame, must, numbers
+from goodstein.validation import is_frame
 
 # Names of the reference systems in degrees that the old `crs` member of GeoJSON carries:
 # "urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326" and their like (EPSG gives degrees 4001-4999).

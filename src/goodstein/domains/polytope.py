@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import numbers
 
 POINTS_PER_FACE = 4
 

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count
 from goodstein.domains.base import ROUNDING, Domain, Face, refuse_rows
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
 from goodstein.types import Array, BoolArray
-from goodstein.validation import MOST_COORDINATES, check_count
 
 POINTS_PER_FACE = 4
 

@@ -12,10 +12,9 @@ import numpy as np
 from goodstein.auxiliary.base import Auxiliary, BoundaryDistance
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
-from goodstein.errors import DomainError, InputError
+from goodstein.errors import DomainError, InputError, must
 from goodstein.families import Truncated
 from goodstein.types import Array, BoolArray
-from goodstein.validation import must
 
 AT_BOUND = 1e-6
 """A coordinate counts as at its bound within this share of the distance between both, or of one unit."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, require_functions
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.estimate.base import AffineScores, ModelFamily, Sample, as_names, by_name
 from goodstein.estimate.functions import FIRST, SECOND, Lines
 from goodstein.estimate.parametric import model_at
 from goodstein.numerics.frameworks import Jax, framework_of
 from goodstein.types import Array
-from goodstein.validation import answered, asked, require_functions
 
 Function = Callable[[Any], Any]
 

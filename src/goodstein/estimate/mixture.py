@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_option, number
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
 from goodstein.estimate.base import ModelFamily, Sample, Scores, require_full, restricted
@@ -21,7 +22,6 @@ from goodstein.families import GaussianMixture
 from goodstein.families.checks import require_spread
 from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, BoolArray
-from goodstein.validation import check_count, check_option, number
 
 Covariance = Literal["spherical", "diagonal", "full"]
 KINDS = get_args(Covariance)

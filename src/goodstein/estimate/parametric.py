@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows, quiet, warn
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows, must, quiet, warn
 from goodstein.estimate.base import AT_BOUND, Evaluation, ModelFamily, Sample, Scores, as_names, by_name
 from goodstein.estimate.functions import At, ByDifferences, ByJax, Recognised
 from goodstein.families import Truncated
@@ -17,7 +18,6 @@ from goodstein.models.callables import Kind
 from goodstein.models.model import Model
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import must, numbers, require_functions
 
 Function = Callable[..., Any]
 

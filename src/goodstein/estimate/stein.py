@@ -19,7 +19,7 @@ from goodstein.adapters.model import as_model
 from goodstein.auditing.conditions import check_boundary
 from goodstein.data.points import Points
 from goodstein.engine.reduce import quadratic_forms
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.estimate.base import AffineScores, ModelFamily, Sample, Scores
 from goodstein.estimate.estimator import Estimator
 from goodstein.estimate.faces import constant_score, of_flat_density
@@ -36,7 +36,6 @@ from goodstein.pipeline.audit import advised
 from goodstein.pipeline.compose import choose_kernel
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
-from goodstein.validation import must
 
 MOST_NUMBERS = 1 << 23
 """Size of the largest array; parameters are taken in parts where one for all of them would be larger."""

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import check_count, number
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.families.base import Family, latent_model
 from goodstein.families.checks import as_pairs
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import as_generator, check_count, must, number
+from goodstein.validation import as_generator
 
 
 class BetaBinomial(Family):

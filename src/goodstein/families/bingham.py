@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import SCORE_MATCHING, Family
 from goodstein.families.directions import as_directions, drawn_by_rejection
 from goodstein.models.influence import solved
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import numbers
 
 
 class Bingham(Family):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from goodstein.constraints import LARGEST, numbers, real_array
 from goodstein.domains import Domain, Simplex
-from goodstein.errors import InputError, describe_rows, refuse_rows
+from goodstein.errors import InputError, describe_rows, must, refuse_rows
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import LARGEST, as_data, must, numbers, real_array
+from goodstein.validation import as_data
 
 
 def vector(value: ArrayLike, name: str, above: float = -np.inf) -> Array:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.checks import as_sample
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import numbers
 
 EQUAL = 1e-30
 """1 − cos of the angle between directions that differ by rounding only."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families.base import LIKELIHOOD, Family
 from goodstein.families.checks import as_sample
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, numbers
+from goodstein.validation import as_generator
 
 EXACT_STATES = 1 << 16
 """Lattices with at most so many states are sampled exactly."""

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from goodstein.constraints import real_array
 from goodstein.domains import Box
-from goodstein.errors import InputError, refuse_rows
+from goodstein.errors import InputError, must, refuse_rows
 from goodstein.families.base import Family
 from goodstein.survival.data import Censored, as_censored
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import must, real_array
 
 
 class Lifetimes(Family):

@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_names, number
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.families.base import Family
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import as_array, check_count, check_names, must, number
+from goodstein.validation import as_array
 
 STATISTICS = ("edges", "two_stars", "triangles")
 

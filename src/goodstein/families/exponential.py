@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import InputError
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes
 from goodstein.types import Array, BoolArray
-from goodstein.validation import number
 
 
 class Exponential(Lifetimes):

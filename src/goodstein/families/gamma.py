@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import InputError
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, maximise, times_log
 from goodstein.types import Array, BoolArray
-from goodstein.validation import number
 
 SMALLEST_TAIL = 1e-250
 MOST_TERMS = 100_000

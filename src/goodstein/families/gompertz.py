@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import InputError
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, increasing_root
 from goodstein.types import Array, BoolArray
-from goodstein.validation import number
 
 SERIES_BELOW = 0.5
 SERIES = np.array([(j + 1) / math.factorial(j + 2) for j in range(14)])

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_option, number
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
@@ -14,7 +15,6 @@ from goodstein.families.checks import as_entries
 from goodstein.families.coordinates import Couplings, Location, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_option, number
 
 SPINS = (-1.0, 1.0)
 LARGEST = 8.0

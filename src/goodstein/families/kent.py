@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import number, numbers
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.bingham import sample_bingham
 from goodstein.families.directions import as_directions, drawn_by_rejection
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import number, numbers
 
 
 class Kent(Family):

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample, as_vectors, require_spread
 from goodstein.families.coordinates import Location, Positive, free
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import numbers
 
 
 class Laplace(Family):

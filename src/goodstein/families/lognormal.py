@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.families.coordinates import Location, Positive, free
 from goodstein.families.durations import Lifetimes, maximise
 from goodstein.types import Array, BoolArray
-from goodstein.validation import number
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 

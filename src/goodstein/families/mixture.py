@@ -7,8 +7,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import LARGEST, check_count, numbers
 from goodstein.domains import Euclidean
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.families.base import Family, latent_model
 from goodstein.families.checks import as_pairs, as_sample, require_spread, vector
 from goodstein.families.coordinates import Definite, Location, Shares, free
@@ -16,7 +17,7 @@ from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import LARGEST, as_generator, check_count, must, numbers
+from goodstein.validation import as_generator
 
 
 class GaussianMixture(Family):

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import numbers
 from goodstein.errors import InputError, ScoreError
 from goodstein.families.checks import vector
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, durations_and_events
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import numbers
 
 
 class PiecewiseExponential(Lifetimes):

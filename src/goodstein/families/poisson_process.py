@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, check_count, number
 from goodstein.domains import Domain
 from goodstein.errors import InputError, SamplingError
 from goodstein.families.checks import as_domain, as_points
@@ -14,7 +15,7 @@ from goodstein.models.provenance import FittableValue
 from goodstein.patterns.data import Patterns, as_patterns
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import answered, as_generator, asked, check_count, number
+from goodstein.validation import as_generator
 
 FINE = 4096
 """Nodes of the integral and of the search for the largest intensity."""

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import number, numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
@@ -13,7 +14,6 @@ from goodstein.families import discrete
 from goodstein.families.coordinates import Contrasts, Couplings, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import number, numbers
 
 
 class Potts(LatticeFamily):

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_count, number, numbers
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
@@ -14,7 +15,7 @@ from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import as_generator, check_count, number, numbers
+from goodstein.validation import as_generator
 
 
 class ProbabilisticPCA(Family):

@@ -6,13 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
+from goodstein.constraints import check_count, numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families.checks import as_entries
 from goodstein.families.discrete import EXACT_STATES, SWEEPS, LatticeFamily
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, numbers
+from goodstein.validation import as_generator
 
 
 class BernoulliRBM(LatticeFamily):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from goodstein.constraints import LARGEST, numbers
 from goodstein.errors import InputError
 from goodstein.families.checks import vector
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import LARGEST, numbers
 
 REMEDY = "Remove coordinates that are linear combinations of others, or add a small multiple of the identity."
 

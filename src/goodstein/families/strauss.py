@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, number
 from goodstein.domains import Domain
 from goodstein.errors import SamplingError
 from goodstein.families.checks import as_domain, as_points
@@ -14,7 +15,7 @@ from goodstein.frozen import Frozen
 from goodstein.numerics.distances import squared_distances
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, number
+from goodstein.validation import as_generator
 
 MOST_POINTS = 10_000
 """Points of the dominating process after which coupling from the past gives up."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family
@@ -16,7 +17,6 @@ from goodstein.families.gamma import log_gamma_variates
 from goodstein.families.normal import mean_and_covariance
 from goodstein.families.scatter import Scatter, location_and_scatter
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import number
 
 DF_RANGE = (0.2, 1000.0)
 MOST_STEPS = 5000

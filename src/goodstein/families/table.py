@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families.discrete import EXACT_STATES, LatticeFamily, as_states
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import numbers
 
 
 class CategoricalTable(LatticeFamily):

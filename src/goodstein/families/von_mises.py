@@ -8,13 +8,13 @@ from typing import Self
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.domains.circle import Circle
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample
 from goodstein.families.directions import concentration, log_bessel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import number
 
 
 class VonMises(Family):

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import SamplingError
 from goodstein.families.base import Family
@@ -20,7 +21,6 @@ from goodstein.families.directions import (
 )
 from goodstein.families.uniform import Uniform
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import number
 
 STRONGEST = 1e15
 """Concentrations beyond this leave 1 − cos of the angles below the rounding error of 1."""

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, increasing_root, times_log
 from goodstein.types import Array, BoolArray
-from goodstein.validation import number
 
 
 class Weibull(Lifetimes):

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_seed
 from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.types import Array
-from goodstein.validation import as_array, check_seed, draw_seed
+from goodstein.validation import as_array, draw_seed
 
 FEWEST = 3
 """Nodes that a graph needs, for a star or a triangle to exist."""

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_count, check_option
 from goodstein.errors import InputError, given
 from goodstein.graphs.data import Graph
 from goodstein.kernels.base import Kernel, Wrapped
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
-from goodstein.validation import check_count, check_option
 
 Labels = npt.NDArray[np.uint64]
 Pairs = npt.NDArray[np.intp]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked
 from goodstein.errors import InputError, SamplingError, ScoreError
 from goodstein.foreign import describe
 from goodstein.graphs.data import Graph
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit, provenance_of
 from goodstein.types import Array
-from goodstein.validation import answered, asked
 
 SWEEPS = 30
 """Updates of every pair, on average, between two graphs of a chain, where nothing is said."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import InputError
+from goodstein.constraints import check_names, numbers
+from goodstein.errors import InputError, must
 from goodstein.graphs.data import Graph, all_pairs
 from goodstein.graphs.kernel import GraphKernel
 from goodstein.stein.forms import LowRankForm
 from goodstein.types import Array
-from goodstein.validation import check_names, must, numbers
 
 SUBGRAPHS = {"edges": 1, "two_stars": 2, "triangles": 3, "three_stars": 3, "four_cycles": 4}
 """Subgraphs that are counted, with their numbers of edges."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
-from goodstein.validation import number
 
 MAX_POINTS = 1000
 

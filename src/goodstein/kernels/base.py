@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.constraints import answered, asked, number
+from goodstein.errors import InputError, must, shown
 from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.frames import Located
 from goodstein.kernels.tile import Parts, Tile
 from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, Single
-from goodstein.validation import answered, asked, must, number, shown
 
 
 class Kernel:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.kernels.base import RadialKernel
 from goodstein.kernels.tile import Parts, Tile
 from goodstein.types import Array, Single
-from goodstein.validation import number
 
 SHARED = (-0.5, -1.0)
 """Exponents for which kernels are made from shared parts."""

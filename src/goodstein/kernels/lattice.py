@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import number, numbers
 from goodstein.errors import InputError, given
 from goodstein.frozen import Frozen
 from goodstein.kernels.base import Kernel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import number, numbers
 
 
 class LatticeKernel(Kernel, ABC):

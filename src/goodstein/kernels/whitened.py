@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.constraints import numbers
+from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.kernels.imq import IMQ
 from goodstein.types import Array
-from goodstein.validation import must, numbers
 
 Rule: TypeAlias = Literal["score", "spread"]
 """Where a metric may come from, other than the sample covariance."""

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy.typing as npt
 
+from goodstein.constraints import asked
 from goodstein.domains.base import Domain
 from goodstein.errors import ScoreError
 from goodstein.models.model import Model
 from goodstein.numerics.frameworks import NumPy, framework_of, frameworks
 from goodstein.types import Array
-from goodstein.validation import asked
 
 ROWS = 1 << 18
 """Pairs that are handed to a user's function at once, which bounds the memory."""

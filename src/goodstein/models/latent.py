@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import answered, asked, check_count, check_text, require_functions
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError, given
 from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.model import title
 from goodstein.numerics.ranges import cut
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import answered, as_generator, asked, check_count, check_text, require_functions
+from goodstein.validation import as_generator
 
 
 class LatentModel(Averaged):

@@ -9,6 +9,15 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from goodstein.constraints import (
+    answered,
+    asked,
+    check_count,
+    check_flag,
+    check_text,
+    real_array,
+    require_functions,
+)
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
 from goodstein.errors import (
@@ -18,6 +27,7 @@ from goodstein.errors import (
     SamplingError,
     ScoreError,
     describe_rows,
+    must,
     within_memory,
 )
 from goodstein.models.base import AnyModel
@@ -25,17 +35,7 @@ from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
-from goodstein.validation import (
-    answered,
-    as_generator,
-    asked,
-    check_count,
-    check_flag,
-    check_text,
-    must,
-    real_array,
-    require_functions,
-)
+from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 

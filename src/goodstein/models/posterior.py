@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_flag, check_text, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import ScoreError
+from goodstein.errors import ScoreError, must
 from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.model import Model, title
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import as_array, check_flag, check_text, must, require_functions
+from goodstein.validation import as_array
 
 
 class Posterior(Averaged):

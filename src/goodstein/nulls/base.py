@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goodstein.auditing.serial import Dependence
+from goodstein.constraints import asked
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError, given
+from goodstein.errors import InputError, ScoreError, given, shown
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
-from goodstein.validation import asked, draw_seed, shown
+from goodstein.validation import draw_seed
 
 
 def rounding(draws: Array) -> float:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, numbers
 from goodstein.engine.executors import Workers
-from goodstein.errors import Explained, InputError, given, warn
+from goodstein.errors import Explained, InputError, given, must, warn
 from goodstein.models.influence import Influence, of_equations, of_maximum
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
@@ -18,7 +19,6 @@ from goodstein.stein.corrected import CorrectedForm, corrected, rows_for_slopes
 from goodstein.stein.features import Features, joined_features
 from goodstein.stein.shared import joint_statistics
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import answered, asked, must, numbers
 
 LIKELIHOOD = "maximum likelihood"
 

@@ -9,13 +9,14 @@ from typing import Literal
 import numpy as np
 
 from goodstein.auditing.serial import Dependence
+from goodstein.constraints import check_count, check_option, number
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.errors import InputError, given
 from goodstein.nulls.base import Calibration, JointCalibration, Null
 from goodstein.problems.problem import Collection, Problem
 from goodstein.stein.shared import joint_statistics
-from goodstein.validation import check_count, check_option, draw_seed, number
+from goodstein.validation import draw_seed
 
 LIBERAL = 5.0
 """Correlation times between two changes of sign, on average, below which a given `flip` is called liberal."""

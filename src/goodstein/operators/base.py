@@ -10,15 +10,15 @@ import numpy as np
 
 from goodstein.auditing.conditions import check_boundary, check_connected, check_score, check_tails
 from goodstein.auditing.report import Check
+from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, given
+from goodstein.errors import InputError, given, shown
 from goodstein.foreign import Own
 from goodstein.kernels.base import Kernel
 from goodstein.stein.features import Features
 from goodstein.types import Array
-from goodstein.validation import asked, shown
 
 
 class Operator(ABC):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from goodstein.domains import Chart, Domain, Lattice, Simplex, Sphere, Torus
+from goodstein.errors import must
 from goodstein.lazy import deferred
 from goodstein.operators.base import Operator
 from goodstein.operators.langevin import Langevin
 from goodstein.operators.logratio import LogRatio
 from goodstein.operators.standardised import Standardised
-from goodstein.validation import must
 
 coordinate = deferred("goodstein.operators.coordinate")
 difference = deferred("goodstein.operators.difference")

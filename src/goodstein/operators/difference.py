@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import number
 from goodstein.domains import Domain, Lattice
 from goodstein.errors import DomainError, given
 from goodstein.kernels.lattice import Hamming
@@ -25,7 +26,6 @@ from goodstein.operators.difference_ratios import (
     ratios_before,
 )
 from goodstein.types import Array, BoolArray
-from goodstein.validation import number
 
 PROBES = 50
 """Rows at which score and log probabilities are compared."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.frames import weight_unit
@@ -15,7 +16,6 @@ from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
-from goodstein.validation import numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check
 from goodstein.auditing.serial import dependence
+from goodstein.constraints import MOST_DRAWS, check_count, check_flag, check_seed
 from goodstein.data.points import draw
 from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
@@ -22,7 +23,6 @@ from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
-from goodstein.validation import MOST_DRAWS, check_count, check_flag, check_seed
 
 CHECKED, LONGEST = 500, 1.5
 """Draws in which the audit looks for dependence, and the correlation time that it minds."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, require_functions
 from goodstein.domains.base import Domain
 from goodstein.errors import ScoreError
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
-from goodstein.validation import answered, asked, require_functions
 
 
 @dataclass(frozen=True)

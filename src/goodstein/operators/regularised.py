@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import MOST_DRAWS, check_count, check_seed, number
 from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
+from goodstein.errors import InputError, SamplingError, ScoreError, given, must, takes
 from goodstein.kernels.frames import Frame, Located
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
@@ -26,7 +27,6 @@ from goodstein.stein.features import Features, SteinFeatures, joined_features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.stein.totals import loose_block
 from goodstein.types import Array, Single
-from goodstein.validation import MOST_DRAWS, check_count, check_seed, must, number
 
 DRAWS = 500
 """Draws from the model where nothing is said, at most; more cost more and tell little."""

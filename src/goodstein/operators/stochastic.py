@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import MOST_DRAWS, check_count, check_flag, check_seed
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
@@ -15,7 +16,6 @@ from goodstein.models.posterior import Posterior
 from goodstein.operators.base import Operator
 from goodstein.operators.estimated import Estimated, set_linear
 from goodstein.types import Array
-from goodstein.validation import MOST_DRAWS, check_count, check_flag, check_seed
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import MOST_COORDINATES, check_count, real_array
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, InputError, describe_rows, other_domain
+from goodstein.errors import DomainError, InputError, describe_rows, must, other_domain
 from goodstein.types import Array
-from goodstein.validation import MOST_COORDINATES, as_array, check_count, must, real_array
+from goodstein.validation import as_array
 
 
 class Patterns(Data):

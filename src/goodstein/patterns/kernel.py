@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag, number
 from goodstein.errors import InputError, given
 from goodstein.kernels import Gaussian, Kernel, Median
 from goodstein.numerics.distances import placed
 from goodstein.patterns.data import Patterns
 from goodstein.types import Array
-from goodstein.validation import check_flag, number
 
 DEFAULT_BANDWIDTH = Median(0.25)
 

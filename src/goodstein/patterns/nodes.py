@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, number
 from goodstein.domains import Box, Domain, Polygon
-from goodstein.errors import DomainError
+from goodstein.errors import DomainError, must
 from goodstein.types import Array
-from goodstein.validation import check_count, must, number
 
 FEWEST = {1: 40, 2: 144, 3: 343}
 """Nodes that a box has at least, unless the user says otherwise."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
 from goodstein.foreign import describe
@@ -14,7 +15,7 @@ from goodstein.models.provenance import Fit, provenance_of
 from goodstein.patterns.data import Patterns, as_pattern
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array
-from goodstein.validation import answered, as_generator, asked
+from goodstein.validation import as_generator
 
 
 class Process(AnyModel):

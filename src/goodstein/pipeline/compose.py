@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
@@ -15,7 +15,7 @@ from goodstein.kernels.whitened import Whitened
 from goodstein.operators.base import Operator, OwnOperator, as_operator
 from goodstein.pipeline.kinds import kind_of
 from goodstein.problems.problem import Problem
-from goodstein.validation import draw_seed, must
+from goodstein.validation import draw_seed
 
 Seeds: TypeAlias = tuple[int, int, int]
 """Of the audit's probes, of the null distribution and of the operator, in this order."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from goodstein.errors import InputError
+from goodstein.constraints import check_count, check_share, check_text, number
+from goodstein.errors import InputError, must
 from goodstein.power.laws import Draw, Law, NoSamplerError, SamplerLaw, is_function, law_of, name_of
 from goodstein.power.neyman_pearson import LogLikelihoodRatio, Pair, check_log_ratio
-from goodstein.validation import check_count, check_share, check_text, must, number
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein import validation
+from goodstein import constraints
 from goodstein.adapters.durations import as_survival_model
 from goodstein.adapters.model import as_model
+from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.foreign import describe, roots
@@ -21,7 +22,6 @@ from goodstein.pipeline.kinds import restricted
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
-from goodstein.validation import answered, asked
 
 Draw = Callable[[int, np.random.Generator], Any]
 """n observations."""
@@ -130,7 +130,7 @@ class NoSamplerError(InputError):
 
 def is_function(thing: Any) -> bool:
     """Whether something is a function rather than a model."""
-    return validation.is_function(thing) and not any(hasattr(thing, m) for m in METHODS)
+    return constraints.is_function(thing) and not any(hasattr(thing, m) for m in METHODS)
 
 
 def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: Any = None) -> Law:

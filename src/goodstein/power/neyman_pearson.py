@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import answered, asked, check_count, check_share, is_function
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.numerics.ranges import cut
 from goodstein.pipeline.compose import check_domain
 from goodstein.power.laws import Law, PointLaw, law_of, name_of
 from goodstein.power.rates import wilson
 from goodstein.text import Report, Table
 from goodstein.types import RNG, Array
-from goodstein.validation import answered, as_generator, asked, check_count, check_share, is_function, must
+from goodstein.validation import as_generator
 
 BUDGET = 1 << 20
 """Numbers that are drawn at a time."""

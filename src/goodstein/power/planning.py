@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_flag, check_share, is_function, number
 from goodstein.engine.executors import Workers
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.plot.pictures import sample_size_curve
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Draw, NoSamplerError, name_of
@@ -21,7 +22,7 @@ from goodstein.power.trials import Test
 from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.text import Report, Table
 from goodstein.types import RNG
-from goodstein.validation import as_generator, check_count, check_flag, check_share, is_function, must, number
+from goodstein.validation import as_generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from goodstein.errors import InputError
+from goodstein.constraints import check_share, check_text
+from goodstein.errors import InputError, must
 from goodstein.plot.pictures import power_curves
 from goodstein.power.cell import Cell
 from goodstein.power.files import write_whole
@@ -19,7 +20,6 @@ from goodstein.power.rates import Rate, rejections, size_mark
 from goodstein.power.trials import medians
 from goodstein.text import Report, Table
 from goodstein.types import Array
-from goodstein.validation import check_share, check_text, must
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,7 @@ from goodstein.engine.executors import (
     explained_workers,
     one_blas_thread,
 )
-from goodstein.errors import InputError
-from goodstein.validation import shown
+from goodstein.errors import InputError, shown
 
 Tasks = Sequence[tuple[Any, ...]]
 

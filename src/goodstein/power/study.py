@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_flag, check_seed, check_share, is_function
 from goodstein.engine.executors import Workers
-from goodstein.errors import InputError, ResourceError
+from goodstein.errors import InputError, ResourceError, must
 from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell
 from goodstein.power.neyman_pearson import RatioTest, check_threshold
@@ -22,7 +23,6 @@ from goodstein.power.result import Key, PowerStudy
 from goodstein.power.runner import Runner, perform
 from goodstein.power.trials import BLOCK, CHUNK, FIRST, Source, Test, Work
 from goodstein.types import Array
-from goodstein.validation import check_count, check_flag, check_seed, check_share, is_function, must
 
 
 def power_study(

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import real_array
 from goodstein.data.base import Data
-from goodstein.errors import InputError, SamplingError, describe_rows, given, refuse_rows, warn
+from goodstein.errors import InputError, SamplingError, describe_rows, given, must, refuse_rows, warn
 from goodstein.foreign import bases, contents
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
-from goodstein.validation import is_frame, must, read_frame, real_array, refuse_masked
+from goodstein.validation import is_frame, read_frame, refuse_masked
 
 DURATIONS = {"t", "time", "times", "duration", "durations", "survival_time", "tenure", "futime"}
 EVENTS = {"e", "event", "events", "event_observed", "observed", "status", "death", "dead", "died", "fustat"}

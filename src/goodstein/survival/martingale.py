@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import check_option
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, describe_rows, refuse_rows
 from goodstein.stein.features import AnchoredFeatures
@@ -17,7 +18,6 @@ from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array, BoolArray
-from goodstein.validation import check_option
 
 THIN = 1.0 / 3.0
 """From this exponent of the hazard at zero on the Stein kernel has no finite second moment."""

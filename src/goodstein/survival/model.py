@@ -8,9 +8,10 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_text, number, real_array, require_functions
 from goodstein.data.rows import SeenRows
 from goodstein.domains.box import Box
-from goodstein.errors import SamplingError, ScoreError, describe_rows
+from goodstein.errors import SamplingError, ScoreError, describe_rows, must
 from goodstein.models.base import AnyModel
 from goodstein.models.model import draws_of, title
 from goodstein.models.provenance import Fit
@@ -18,15 +19,7 @@ from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import (
-    as_generator,
-    check_count,
-    check_text,
-    must,
-    number,
-    real_array,
-    require_functions,
-)
+from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 

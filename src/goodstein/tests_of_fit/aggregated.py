@@ -10,9 +10,10 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.skewness import too_skewed
+from goodstein.constraints import check_flag, numbers
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
@@ -34,7 +35,7 @@ from goodstein.problems.problem import Collection, Problem
 from goodstein.results.result import SMALL, Member, TestResult
 from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_flag, must, numbers
+from goodstein.validation import as_generator
 
 Group = tuple[Problem, tuple[Kernel, ...]]
 """A problem with an operator, and the kernels to use with it."""

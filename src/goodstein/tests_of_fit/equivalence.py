@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.reduce import quadratic_forms
@@ -27,7 +28,7 @@ from goodstein.results.tolerance import roots
 from goodstein.stein.forms import BlockForm
 from goodstein.tests_of_fit.tolerant import looked_at, random_signs
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_flag, number
+from goodstein.validation import as_generator
 
 MOST = 1000
 """Rows from which the noisiest direction is taken."""

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.serial import Dependence, Starts
+from goodstein.constraints import check_count, check_flag, check_share, numbers
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
+from goodstein.errors import must
 from goodstein.kernels import Gaussian, Kernel
 from goodstein.nulls.base import Calibration, Null
 from goodstein.nulls.spectral import ROWS, limit_law
@@ -24,7 +26,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.forms import LowRankForm
 from goodstein.tests_of_fit.locations import Learnt, distinct, draw_locations, learn
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, check_flag, check_share, must, numbers
+from goodstein.validation import as_generator
 
 
 def fssd_test(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from goodstein.constraints import check_flag
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.kernels.base import Kernel
@@ -14,7 +15,7 @@ from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_flag
+from goodstein.validation import as_generator
 
 
 def ksd_test(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
@@ -19,7 +20,6 @@ from goodstein.pipeline.compose import compose
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
 from goodstein.types import RNG, ArrayLike
-from goodstein.validation import check_flag, number
 
 STRENGTHS = 5
 """Strengths of the default grid."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
+from goodstein.constraints import check_flag
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
@@ -33,7 +34,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.features import SteinFeatures
 from goodstein.survival.data import Censored
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_flag
+from goodstein.validation import as_generator
 
 DEGENERATE, CLEAR = 2.0, 2.0
 """What two models that both fit perfectly would show, and hardly ever more.

@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.auxiliary.base import BoundaryDistance, as_auxiliary
 from goodstein.auxiliary.criterion import power_criterion
 from goodstein.auxiliary.functions import BallPower, ProductOfParts
+from goodstein.constraints import check_flag, check_share
 from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
@@ -27,7 +28,7 @@ from goodstein.survival.hazard import Survival
 from goodstein.survival.martingale import Martingale
 from goodstein.tests_of_fit.selection import Candidate, Chosen, Selection
 from goodstein.types import RNG, ArrayLike
-from goodstein.validation import as_generator, check_flag, check_share
+from goodstein.validation import as_generator
 
 
 def select(

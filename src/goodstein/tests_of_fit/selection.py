@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
@@ -19,7 +20,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.features import Features
 from goodstein.text import Report, Table, plain, readable
 from goodstein.types import RNG, Array
-from goodstein.validation import as_generator, check_flag
+from goodstein.validation import as_generator
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
+from goodstein.constraints import number
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.nulls.base import Calibration
@@ -18,7 +19,6 @@ from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.result import TestResult
 from goodstein.results.tolerance import roots, tolerance_of
-from goodstein.validation import number
 
 
 def tolerant_test(
