@@ -42,7 +42,7 @@ from goodstein.families import ERGM, Exponential, Normal, PoissonProcess, Unifor
 from goodstein.graphs import GlauberFlips, SubgraphCounts, WeisfeilerLehman
 from goodstein.patterns import ConfigurationKernel
 
-SECONDS = 5.0
+SECONDS = 20.0
 """A call that takes longer hangs."""
 
 MEMORY = 6 << 30
@@ -284,7 +284,8 @@ def run(call: Call) -> Outcome:
     before = {name: (value.copy(), value.flags.writeable) for name, value in arrays.items()}
     start = time.perf_counter()
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    # Again and again, because a first alarm may be lost in a callback that ignores exceptions.
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
