@@ -41,9 +41,13 @@ class Graph(Data):
     kind = "graphs"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "adjacency", as_adjacency(self.adjacency, "adjacency"))
-        if self.origin is not None:
-            object.__setattr__(self, "origin", as_adjacency(self.origin, "origin"))
+        for name in ("adjacency", "origin"):
+            given = getattr(self, name)
+            if given is not None:
+                own = as_adjacency(given, name)
+                own = own.copy() if own.flags.writeable else own
+                own.setflags(write=False)
+                object.__setattr__(self, name, own)
         check_seed(self.seed, of="Graph")
 
     def __len__(self) -> int:
@@ -66,6 +70,7 @@ class Graph(Data):
     def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Graph:
         """With the graph from which chains start, itself reached from this one by the reversed chain."""
         origin = model.walk(self.adjacency, np.random.default_rng(seeds[0]))
+        model.check_moved(self.adjacency, origin)
         return replace(self, origin=origin, seed=seeds[2])
 
     def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Graph:

@@ -16,6 +16,8 @@ from goodstein.types import Array
 
 SWEEPS = 30
 """Updates of every pair, on average, between two graphs of a chain, where nothing is said."""
+SURE = 30.0
+"""Pairs that are to change in a sweep, of which a graph that is the same as before shows that none did."""
 
 
 class GraphModel(AnyModel):
@@ -41,17 +43,21 @@ class GraphModel(AnyModel):
     def log_odds(self, adjacency: Array) -> Array:
         """Log odds of every edge given all others, (N, N)."""
         what = f"`log_odds` of {self.name}"
-        found = asked(self.raw.log_odds, what, adjacency, error=ScoreError)
+        found = asked(self.raw.log_odds, what, adjacency.copy(), error=ScoreError)
         odds = answered(found, what, adjacency.shape, error=ScoreError)
         if not np.isfinite(odds[~np.eye(len(odds), dtype=bool)]).all():
             raise ScoreError(f"The log odds of {self.name} are not finite at this graph.")
         return odds
 
+    @property
+    def steps(self) -> int:
+        """Of one walk."""
+        return self.sweeps * (self.nodes * (self.nodes - 1) // 2)
+
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
-        steps = self.sweeps * (self.nodes * (self.nodes - 1) // 2)
         what = f"`walk` of {self.name}"
-        found = asked(self.raw.walk, what, adjacency.copy(), steps, rng, error=SamplingError)
+        found = asked(self.raw.walk, what, adjacency.copy(), self.steps, rng, error=SamplingError)
         end = answered(found, what, adjacency.shape, error=SamplingError)
         if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):
             raise SamplingError(
@@ -59,6 +65,23 @@ class GraphModel(AnyModel):
                 remedy="It must return a symmetric matrix of zeros and ones with zeros on the diagonal.",
             )
         return end
+
+    def check_moved(self, start: Array, end: Array) -> None:
+        """Raise where a walk ended where it began although the log odds would have many pairs change.
+
+        One sweep changes pair ij, given all others, with probability 1/(1 + exp(±log odds)).
+        """
+        if (start != end).any():
+            return
+        stays = np.where(start > 0.0, 1.0, -1.0) * self.log_odds(start)
+        each = 1.0 / (1.0 + np.exp(np.minimum(stays, 700.0)))
+        changing = float(each[np.triu_indices(self.nodes, 1)].sum())
+        if changing > SURE:
+            raise SamplingError(
+                f"The walk of {self.name} ended at the graph where it began, after {self.steps} steps, "
+                f"although by its log odds about {changing:.3g} pairs of nodes change in one sweep.",
+                remedy="It must return the graph after its last step, not the one that it was given.",
+            )
 
 
 def as_graph_model(model: Any, nodes: int, sweeps: int = SWEEPS) -> GraphModel:

@@ -44,7 +44,8 @@ class Patterns(Data):
             fits = flat or (array.ndim == 2 and array.shape[1] == self.dim)
             if array.size and not (fits and np.isfinite(array).all()):
                 raise must(f"patterns[{i}]", f"finite points, an array (k, {self.dim})", patterns[i])
-        self._patterns = tuple(array.reshape(-1, self.dim) for array in arrays)
+        # Copies: whoever made the patterns may write on.
+        self._patterns = tuple(np.array(array).reshape(-1, self.dim) for array in arrays)
 
     def __len__(self) -> int:
         return len(self._patterns)

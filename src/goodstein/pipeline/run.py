@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
-from goodstein.engine.executors import Workers, check_workers
+from goodstein.engine.executors import Workers, check_workers, one_blas_thread
 from goodstein.errors import given, heard, warn, within_memory
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
@@ -156,7 +156,7 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
 
 def recorded(calibrate: Callable[[], Found]) -> tuple[Found, list[str]]:
     """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
-    with heard() as caught, within_memory():
+    with heard() as caught, one_blas_thread(), within_memory():
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:

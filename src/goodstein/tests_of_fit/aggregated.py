@@ -33,7 +33,7 @@ from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.result import SMALL, Member, TestResult
-from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
+from goodstein.tests_of_fit.default_members import default_collection, default_kernels, left_out
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
@@ -126,8 +126,7 @@ def aggregated_test(
         kept, report, notes = _audited(groups, seeds, audit, operators is None, choice.null.simulates)
     chosen = choice.null
     if operators is None and kernels is None:
-        missing = without_draws(groups[0][0], [problem.operator for problem, _ in groups])
-        notes += [] if missing is None else [missing]
+        notes += left_out(groups[0][0], [problem.operator for problem, _ in groups])
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     collection = Collection(tuple(groups))
