@@ -284,15 +284,15 @@ def test_the_plot_is_that_of_the_largest_evidence():
         ({"null": gs.Spectral()}, "cannot draw the statistics of several tests jointly"),
         ({"null": "wild"}, "`null` must be a null method"),
         ({"kernels": []}, "`kernels` is empty"),
-        ({"kernels": gs.IMQ()}, r"must be a sequence such as \[Gaussian\(\)\]"),
+        ({"kernels": gs.IMQ()}, r"`kernels` must be a list such as \[Gaussian\(\)\]"),
         ({"kernels": [gs.IMQ]}, "must be a kernel such as"),
         ({"kernels": [None]}, r"`kernels`\[0\] is None"),
         ({"operators": []}, "`operators` is empty"),
-        ({"operators": gs.Langevin()}, r"must be a sequence such as \[Langevin\(\)\]"),
+        ({"operators": gs.Langevin()}, r"`operators` must be a list such as \[Langevin\(\)\]"),
         ({"operators": ["Langevin"]}, "must be an operator such as"),
         ({"kernels": GAUSSIANS, "weights": [1.0]}, "must be 4 numbers"),
-        ({"kernels": GAUSSIANS[:2], "weights": [1.0, 0.0]}, r"`weights`\[1\] is 0.0"),
-        ({"kernels": GAUSSIANS[:2], "weights": [1.0, "a"]}, "must be 2 numbers"),
+        ({"kernels": GAUSSIANS[:2], "weights": [1.0, 0.0]}, "`weights` must be positive numbers"),
+        ({"kernels": GAUSSIANS[:2], "weights": [1.0, "a"]}, "`weights` must be real numbers"),
         ({"workers": 0}, "`workers` must be"),
     ],
 )
@@ -305,8 +305,8 @@ def test_mistakes_are_named(options, message):
     ("arguments", "message"),
     [
         (("Langevin",), "`operator` of Dilation must be an operator"),
-        ((None, "middle"), "`centre` of Dilation must be a point"),
-        ((None, [0.0, np.nan]), "`centre` of Dilation must be a point"),
+        ((None, "middle"), "`centre` of Dilation must be real numbers"),
+        ((None, [0.0, np.nan]), "`centre` of Dilation must be finite numbers"),
     ],
 )
 def test_dilation_names_mistakes(arguments, message):

@@ -527,7 +527,7 @@ def test_what_is_no_domain_is_refused_by_every_function(call, domain):
         (shapely.MultiPolygon([shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]), "not valid|not connected"),
         ([(0, 0), (1, 1)], "at least 3 different vertices"),
         ([(0, 0), (1, 1), (2, 2)], "no area|not valid"),
-        ([(0, 0), (np.nan, 1), (2, 2)], "vertex 1"),
+        ([(0, 0), (np.nan, 1), (2, 2)], "`shape` must be finite numbers"),
         (shapely.LineString([(0, 0), (1, 1)]), "LineString"),
         ("counties.shp", "vertices.*shapely.*geopandas"),
         (
@@ -560,7 +560,7 @@ def test_a_star_that_crosses_itself_is_refused_and_its_convex_hull_is_not(k, see
         (lambda: gs.Ball(2, radius=0), "radius.*positive"),
         (lambda: gs.Ball(2, center=[0]), "center.*2 coordinates"),
         (lambda: gs.Simplex(1), "at least 2"),
-        (lambda: gs.Euclidean(2.5), "whole number"),
+        (lambda: gs.Euclidean(2.5), "`d` must be an integer of at least 1"),
         (lambda: gs.Polytope([[1.0], [-1.0]], [0, -1]), "empty"),
         (lambda: gs.Polytope([[1.0, 0.0], [-1.0, 0.0]], [0, 0]), "no interior"),
     ],
@@ -609,7 +609,7 @@ def test_models_that_are_nearly_models_say_what_is_missing(call, model, match):
 def test_a_concentration_that_is_not_positive_is_named_with_its_index(alpha, index, value):
     index %= len(alpha)
     alpha[index] = value
-    message = refused(FAMILY.Dirichlet, alpha, match="`alpha`: must be positive")
+    message = refused(FAMILY.Dirichlet, alpha, match="`alpha` must be positive numbers")
     assert f"index {index}" in message
 
 
@@ -630,7 +630,7 @@ def test_singular_and_indefinite_covariances_are_refused_with_their_eigenvalues(
     [
         ([[1, 0.2], [0.1, 1]], r"not symmetric.*\[0, 1\]"),
         ([1, 1], r"shape \(2,\).*np\.diag"),
-        ([[1, np.nan], [np.nan, 1]], "not finite"),
+        ([[1, np.nan], [np.nan, 1]], "`cov` must be finite numbers"),
         (np.eye(3), r"2 coordinates.*\(3, 3\)"),
         (-1.0, "not positive definite"),
     ],
@@ -822,7 +822,7 @@ def test_a_flip_may_be_any_kind_of_number(flip):
 
 
 def test_an_unknown_scheme_of_signs_is_refused():
-    refused(gs.WildBootstrap, signs="rademacher", match='`signs` must be "orthogonal" or "iid"')
+    refused(gs.WildBootstrap, signs="rademacher", match="`signs` must be 'orthogonal' or 'iid'")
 
 
 @pytest.mark.parametrize("workers", [0, -2, 1.5, "all", True], ids=repr)

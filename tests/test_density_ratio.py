@@ -284,8 +284,8 @@ POINTS = rng().standard_normal((30, 1))
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "uniform"}, '`method` must be "rulsif" or "kde"'),
-        ({"alpha": 1.0}, "`alpha` must be a positive number below 1"),
+        ({"method": "uniform"}, "`method` must be 'rulsif' or 'kde'"),
+        ({"alpha": 1.0}, "`alpha` must be a number between 0 and 1"),
         ({"floor": 0}, "`floor` must be a positive number"),
         ({"n_centres": 0}, "`n_centres` must be an integer"),
         ({"boundary": gs.Standardised()}, "`boundary` must be an auxiliary function"),

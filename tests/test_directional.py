@@ -433,8 +433,8 @@ def test_angles_of_the_wrong_shape():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: gs.Sphere(1), "`d` must be at least 2"),
-        (lambda: gs.Torus(0), "`d` must be at least 1"),
+        (lambda: gs.Sphere(1), "`d` must be an integer of at least 2"),
+        (lambda: gs.Torus(0), "`d` must be an integer of at least 1"),
         (lambda: gs.Coordinate(auxiliary="sin"), "must be True, False or an auxiliary function"),
     ],
 )
@@ -504,7 +504,7 @@ def test_longitudes_and_latitudes_are_unit_vectors():
         (lambda: gs.from_lonlat([361.0, 4.0], [0.0, 9.0]), r"`longitude`: 1 of 2.*outside −180° … 360°"),
         (lambda: gs.from_lonlat([1.0, 4.0], [0.0]), "`longitude` has 2 values and `latitude` has 1"),
         (lambda: gs.from_lonlat([np.nan, 4.0], [0.0, 1.0]), "`longitude`: 1 of 2 rows .* hold NaN"),
-        (lambda: gs.from_lonlat(["a"], [0.0]), "`longitude` must hold real numbers"),
+        (lambda: gs.from_lonlat(["a"], [0.0]), "`longitude` must be real numbers"),
         (
             lambda: gs.ksd_test(np.ones((20, 2)), FAMILY.VonMisesFisher([0, 0, 1.0], 1.0)),
             r"If they are longitudes and latitudes, pass from_lonlat\(longitude, latitude\)",

@@ -57,14 +57,20 @@ def test_integer_and_frame_data():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Lattice(1, 2), "`levels` must be at least 2, got 1"),
+        (lambda: Lattice(1, 2), "`levels` must be an integer of at least 2, got 1"),
         (lambda: Lattice(2.5, 2), "whole number of at least 2, or a sequence of at least two"),
-        (lambda: Lattice((1,), 2), "at least two finite numbers"),
-        (lambda: Lattice((1, np.inf), 2), "at least two finite numbers"),
-        (lambda: Lattice((1, np.nan), 2), "must not hold NaN"),
-        (lambda: Lattice(("yes", "no"), 2), "`levels` must hold numbers"),
+        (
+            lambda: Lattice((1,), 2),
+            "`levels` must be a whole number of at least 2, or a sequence of at least two numbers",
+        ),
+        (
+            lambda: Lattice((1, np.inf), 2),
+            "`levels` must be finite numbers",
+        ),
+        (lambda: Lattice((1, np.nan), 2), "`levels` must be finite numbers"),
+        (lambda: Lattice(("yes", "no"), 2), "`levels` must be real numbers"),
         (lambda: Lattice((0, 1, 0), 2), "`levels` must be distinct, but 0 occurs twice"),
-        (lambda: Lattice(2, 0), "`d` must be at least 1"),
+        (lambda: Lattice(2, 0), "`d` must be an integer of at least 1"),
         (lambda: Lattice(2, 30).states(), r"1.07e\+09 states, too many"),
         (lambda: Lattice(2, 2).encode([[0, 2]]), r"`x`: 1 of 1 rows \(row 0\).*column 1 of row 0 holds 2"),
         (lambda: Hamming(0), "`rate` of Hamming must be a positive number, got 0"),
@@ -72,7 +78,7 @@ def test_integer_and_frame_data():
         (lambda: Hamming(True), "`rate` of Hamming"),
         (lambda: Difference(-1), "`bound` of Difference must be a positive number or None, got -1"),
         (lambda: Difference(np.inf), "`bound` of Difference"),
-        (lambda: CategoricalProduct("a"), "must hold numbers"),
+        (lambda: CategoricalProduct("a"), "`table` of CategoricalProduct must be real numbers"),
         (lambda: CategoricalProduct(np.ones((2, 3))), r"must be square.*got shape \(2, 3\)"),
         (lambda: CategoricalProduct([[1, 0], [0, 1]]), r"positive numbers, but entry \(0, 1\) is 0"),
         (

@@ -49,11 +49,11 @@ def test_flat_arrays_are_one_column():
     assert Laplace().logpdf(np.zeros(3)).shape == (3,)
     with pytest.raises(InputError, match=r"got \(2,\)\. For a single point pass x\[None, :\]"):
         Normal([0, 0]).score([1.0, 2.0])
-    with pytest.raises(InputError, match="expected real numbers"):
+    with pytest.raises(InputError, match="`x` must be real numbers"):
         Normal().score(["a", "b"])
-    with pytest.raises(InputError, match="expected real numbers"):
+    with pytest.raises(InputError, match="`x` must be real numbers"):
         Normal().score([1j])
-    with pytest.raises(InputError, match="expected real numbers"):
+    with pytest.raises(InputError, match="`x` is not a rectangular array of numbers"):
         Normal().score([[1.0], [1.0, 2.0]])
 
 
@@ -407,11 +407,14 @@ def test_mixture_fit_without_scikit_learn(monkeypatch):
 
 @pytest.mark.parametrize("fit", [Normal.fit, StudentT.fit, Laplace.fit, lambda x: GaussianMixture.fit(x, 2)])
 def test_bad_data_for_a_fit(fit):
-    with pytest.raises(InputError, match=r"`x`: 1 of 3 rows \(row 1\) hold NaN or infinite values"):
+    with pytest.raises(
+        InputError,
+        match=r"`x`: 1 of 3 rows \(row 1\) hold NaN\.",
+    ):
         fit([[0, 1], [np.nan, 2], [2, 5]])
-    with pytest.raises(InputError, match="a fit needs at least 2 rows, got 1"):
+    with pytest.raises(InputError, match="has 1 row; a fit needs at least 2"):
         fit([[0, 1]])
-    with pytest.raises(InputError, match=r"`x`: expected shape \(n, d\), got \(2, 2, 2\)"):
+    with pytest.raises(InputError, match=r"`x` has shape \(2, 2, 2\), expected \(n, d\)"):
         fit(np.zeros((2, 2, 2)))
     with pytest.raises(InputError, match="`x`: column 1 is constant"):
         fit([[0, 0.1], [1, 0.1], [2, 0.1], [5, 0.1]])
@@ -437,7 +440,7 @@ def test_student_fit_of_ties():
         StudentT.fit(x, df=1)
     # The likelihood is bounded as long as less than df / (df + 1) of the rows are tied (Kent & Tyler 1991).
     assert StudentT.fit(x, df=3).score(x).sum() == pytest.approx(0, abs=1e-9)
-    with pytest.raises(InputError, match="`df`: must be positive, but -1 is the value"):
+    with pytest.raises(InputError, match="`df` must be a positive number"):
         StudentT.fit(x, df=-1)
 
 
@@ -480,11 +483,11 @@ def test_mixture_fit_of_too_many_components():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Normal([0, np.nan]), r"`mean`: 1 of 2 entries are not finite, the first is at index 1\."),
-        (lambda: Normal(0, np.inf), r"`cov`: 1 of 1 entries are not finite"),
-        (lambda: Normal([[0, 1]]), r"`mean`: expected a number or a vector, got an array of shape \(1, 2\)"),
-        (lambda: Normal([]), r"`mean`: expected numbers, got an empty array of shape \(0,\)"),
-        (lambda: Normal("a"), "`mean`: expected real numbers, got 'a'"),
+        (lambda: Normal([0, np.nan]), "`mean` must be finite numbers"),
+        (lambda: Normal(0, np.inf), "`cov` must be a finite number"),
+        (lambda: Normal([[0, 1]]), r"`mean` must be a number or a vector, got an array of shape \(1, 2\)"),
+        (lambda: Normal([]), r"`mean` must be at least one number, got an empty array of shape \(0,\)"),
+        (lambda: Normal("a"), "`mean` must be real numbers, got 'a'"),
         (
             lambda: Normal([0, 0], [1, 2]),
             r"`cov`: expected a number or a square matrix, got shape \(2,\)\. For a diag",
@@ -509,13 +512,13 @@ def test_mixture_fit_of_too_many_components():
             lambda: Normal(0, [[1, 0.5], [0.2, 1]]),
             r"`cov` is not symmetric: entry \[0, 1\] is 0.5, but \[1, 0\] is 0.2. Correct it",
         ),
-        (lambda: StudentT(0), "`df`: must be positive, but 0 is the value"),
-        (lambda: StudentT(np.nan), "`df`: 1 of 1 entries are not finite"),
-        (lambda: StudentT([1, 2]), r"`df`: expected one number, got an array of shape \(2,\)"),
+        (lambda: StudentT(0), "`df` must be a positive number"),
+        (lambda: StudentT(np.nan), "`df` must be a positive number"),
+        (lambda: StudentT([1, 2]), r"`df` must be a positive number, got \[1, 2\]"),
         (lambda: StudentT(3, [0, 0], -np.eye(2)), "`shape` is not positive definite"),
         (lambda: StudentT(3, [0, 0], np.eye(3)), "`loc` has 2 coordinates but `shape` has shape"),
-        (lambda: Laplace(0, [1, -2]), r"`scale`: must be positive, but -2 is the value at index 1\."),
-        (lambda: Laplace(np.nan), "`loc`: 1 of 1 entries are not finite"),
+        (lambda: Laplace(0, [1, -2]), "`scale` must be positive numbers"),
+        (lambda: Laplace(np.nan), "`loc` must be a finite number"),
         (lambda: Laplace([0, 0], [1, 1, 1]), "different lengths: `loc` has 2, `scale` has 3"),
         (
             lambda: GaussianMixture([0.5, 0.4], [0, 1]),
@@ -523,7 +526,7 @@ def test_mixture_fit_of_too_many_components():
         ),
         (
             lambda: GaussianMixture([1.5, -0.5], [0, 1]),
-            "`weights`: must be positive, but -0.5 is the value at index 1",
+            "`weights` must be positive numbers",
         ),
         (
             lambda: GaussianMixture([0.5, 0.5], [0, 1, 2]),
@@ -531,7 +534,7 @@ def test_mixture_fit_of_too_many_components():
         ),
         (
             lambda: GaussianMixture([0.5, 0.5], [[0, 0], [1, np.nan]]),
-            "`means`: 1 of 4 entries are not finite, .* 1, 1",
+            "`means` must be finite numbers",
         ),
         (
             lambda: GaussianMixture([0.5, 0.5], np.zeros((2, 3)), np.ones((2, 3))),
@@ -539,23 +542,23 @@ def test_mixture_fit_of_too_many_components():
         ),
         (
             lambda: GaussianMixture([0.5, 0.5], [0, 1], [1, 0]),
-            "`covs`: must be positive, but 0 is the value at index 1",
+            "`covs` must be positive numbers",
         ),
         (
             lambda: GaussianMixture([0.5, 0.5], np.zeros((2, 2)), [np.eye(2), np.ones((2, 2))]),
             r"`covs\[1\]` is singular",
         ),
         (lambda: GaussianMixture([1], np.zeros((1, 2)), np.ones((2, 2))), "`covs` is singular"),
-        (lambda: Dirichlet([1, 0, -1]), r"`alpha`: must be positive, but 0 is the value at index 1\."),
-        (lambda: Dirichlet([1, np.nan]), "`alpha`: 1 of 2 entries are not finite, the first is at index 1"),
+        (lambda: Dirichlet([1, 0, -1]), "`alpha` must be positive numbers"),
+        (lambda: Dirichlet([1, np.nan]), "`alpha` must be positive numbers"),
         (lambda: Dirichlet([1]), "`alpha`: a composition has at least 2 parts, got 1"),
         (lambda: LogisticNormal([0, 0], [[1, 2], [2, 1]]), "`cov` is not positive definite"),
         (
             lambda: Uniform(Orthant(2)),
             "is unbounded, so there is no uniform distribution on it. Pass a bounded",
         ),
-        (lambda: Uniform([0, 1]), r"`domain`: expected a domain such as Box or Ball, got \[0, 1\]"),
-        (lambda: Truncated(Normal(), [0, 1]), "`domain`: expected a domain such as Box or Ball"),
+        (lambda: Uniform([0, 1]), r"`domain` must be a domain such as Box or Ball, got \[0, 1\]"),
+        (lambda: Truncated(Normal(), [0, 1]), "`domain` must be a domain such as Box or Ball"),
         (lambda: Truncated(Normal(), Ball(2)), r"has dimension 1, but Ball\(2\) has 2"),
         (lambda: Truncated(Dirichlet([1, 2, 3]), Box([0] * 3, [1] * 3)), "reaches beyond Simplex"),
         (lambda: Truncated(Uniform(Ball(2)), Orthant(2)), "reaches beyond Ball"),

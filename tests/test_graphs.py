@@ -419,15 +419,15 @@ def test_bad_graphs(graph, match):
         (lambda: gs.graph_ksd_test(PATH, FOUR, kernel=gs.IMQ()), "`kernel` must be a kernel on graphs such"),
         (lambda: ERGM.fit(PATH, "stars"), "`statistics` must be some of edges, .*got 'stars'"),
         (lambda: ERGM(2, edges=1.0), "`nodes` must be an integer of at least 3"),
-        (lambda: ERGM(4, edges=[1.0, 2.0]), "`edges`: expected one number"),
-        (lambda: ERGM(4, edges=math.nan), "`edges`: 1 of 1 entries are not finite"),
+        (lambda: ERGM(4, edges=[1.0, 2.0]), "`edges` must be a finite number"),
+        (lambda: ERGM(4, edges=math.nan), "`edges` must be a finite number"),
         (lambda: FOUR.vectors([np.zeros((5, 5))]), r"`graphs\[0\]` has 5 nodes, but the model is for 4"),
         (lambda: ERGM.fit(PATH, ["stars"]), "`statistics` must be some of edges, two_stars, triangles"),
-        (lambda: ERGM.fit(PATH, ridge=-1.0), "`ridge` must be a number that is not negative"),
+        (lambda: ERGM.fit(PATH, ridge=-1.0), "`ridge` must be a number of at least 0"),
         (lambda: ERGM.fit(np.zeros((4, 4)), ["edges"]), "pseudo-likelihood has no maximum"),
         (lambda: ERGM.fit(np.zeros((4, 4))), "cannot be told apart"),
         (lambda: WeisfeilerLehman(-1), "`iterations` must be an integer of at least 0"),
-        (lambda: WeisfeilerLehman(1, "degrees"), '`labels` must be "triangles" or "none"'),
+        (lambda: WeisfeilerLehman(1, "degrees"), "`labels` must be 'triangles' or 'none'"),
         (lambda: SubgraphCounts(("edges", "stars")), "`counts` must be some of edges"),
         (lambda: SubgraphCounts()([PATH], [PATH]), r"has no scales yet: call .fitted"),
     ],
@@ -449,7 +449,7 @@ def test_bad_log_odds():
         def walk(self, adjacency, steps, rng):
             return adjacency
 
-    with pytest.raises(gs.ScoreError, match=r"have shape \(3, 3\), expected \(4, 4\)"):
+    with pytest.raises(gs.ScoreError, match=r"must return an array of shape \(4, 4\), got \(3, 3\)"):
         gs.graph_ksd_test(PATH, Model(np.zeros((3, 3))))
     with pytest.raises(gs.ScoreError, match="are not finite at this graph"):
         gs.graph_ksd_test(PATH, Model(np.full((4, 4), np.inf)))
@@ -458,7 +458,7 @@ def test_bad_log_odds():
 @pytest.mark.parametrize(
     ("end", "message"),
     [
-        (lambda a: a[:-1], "ended at shape"),
+        (lambda a: a[:-1], "must return an array of shape"),
         (lambda a: np.triu(a), "ended at no graph"),
         (lambda a: a + np.eye(len(a)), "ended at no graph"),
         (lambda a: a * 0.5, "ended at no graph"),

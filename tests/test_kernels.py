@@ -53,7 +53,9 @@ def test_median_rule_of_equal_points_is_an_error():
 @pytest.mark.parametrize("bandwidth", [0, -1.0, np.nan, np.inf])
 @pytest.mark.parametrize("kernel", [Gaussian, IMQ, RationalQuadratic, Matern52])
 def test_bandwidths_must_be_positive(kernel, bandwidth):
-    with pytest.raises(InputError, match=f"`bandwidth` of {kernel.__name__} must be a positive number, got"):
+    with pytest.raises(
+        InputError, match=f"`bandwidth` of {kernel.__name__} must be a positive number, a rule"
+    ):
         kernel(bandwidth)
 
 
@@ -61,13 +63,16 @@ def test_bandwidths_must_be_positive(kernel, bandwidth):
     ("build", "message"),
     [
         (lambda: Gaussian("wide"), "must be a positive number, a rule such as"),
-        (lambda: IMQ(1.0, exponent=0.5), r"`exponent` of IMQ must lie in \[-1, 0\), got 0.5"),
-        (lambda: IMQ(1.0, exponent=-2), r"`exponent` of IMQ must lie in \[-1, 0\), got -2"),
+        (lambda: IMQ(1.0, exponent=0.5), r"`exponent` of IMQ must be a number in \[-1, 0\), got 0\.5"),
+        (lambda: IMQ(1.0, exponent=-2), r"`exponent` of IMQ must be a number in \[-1, 0\), got -2"),
         (lambda: RationalQuadratic(1.0, alpha=0), "`alpha` of RationalQuadratic must be a positive number"),
         (lambda: Median(0.0), "`scale` of Median must be a positive number"),
         (lambda: Sum(()), "needs at least one kernel"),
-        (lambda: Gaussian() + Whitened(), "cannot be a term of a sum"),
-        (lambda: Gaussian() + 3, "cannot be a term of a sum"),
+        (
+            lambda: Gaussian() + Whitened(),
+            "cannot be a term of a sum",
+        ),
+        (lambda: Gaussian() + 3, r"`kernels` must be kernels such as IMQ\(\) or Gaussian\(bandwidth=1\.0\)"),
         (lambda: Whitened(Whitened()), "cannot be whitened again"),
         (lambda: Whitened(metric=[[1.0, 2.0]]), r"must be a symmetric \(m, m\) matrix"),
         (lambda: Whitened(metric=[[1.0, 2.0], [2.0, 1.0]]), "not positive definite"),

@@ -473,10 +473,10 @@ X = np.linspace(-1.0, 1.0, 6)[:, None]
             "infinite variance .* a > count and b >",
         ),
         (lambda: FAMILY.BetaBinomial(0, 2, 2), gs.InputError, "`count` must be an integer of at least 1"),
-        (lambda: FAMILY.BetaBinomial(3, -1, 2), gs.InputError, "`a`: must be positive"),
+        (lambda: FAMILY.BetaBinomial(3, -1, 2), gs.InputError, "`a` must be a positive number"),
         (lambda: COUNTS.score([[4.0]]), gs.DomainError, r"states outside Lattice\(4, 1\)"),
         (lambda: FAMILY.ProbabilisticPCA([1.0, 2.0]), gs.InputError, r"`loadings`: expected shape \(d, k\)"),
-        (lambda: FAMILY.ProbabilisticPCA([[1.0]], 0), gs.InputError, "`variance`: must be positive"),
+        (lambda: FAMILY.ProbabilisticPCA([[1.0]], 0), gs.InputError, "`variance` must be a positive number"),
         (lambda: FAMILY.ProbabilisticPCA([[1.0]], 1, [0, 0]), gs.InputError, "`mean` has 2 coordinates"),
         (lambda: FAMILY.ProbabilisticPCA.fit(X, 1), gs.InputError, "the variance of the noise needs k < d"),
         (

@@ -57,13 +57,14 @@ def test_needs_score_or_logpdf():
 @pytest.mark.parametrize("argument", ["score", "logpdf", "sample", "weighted_score"])
 def test_functions_must_be_callable(argument):
     arguments = {"score": normal_score, argument: np.ones(3)}
-    with pytest.raises(InputError, match=f"`{argument}` of Model must be a function, got ndarray"):
+    with pytest.raises(InputError, match=f"`{argument}` of Model must be a function, got an array"):
         Model(**arguments)
 
 
 def test_domain_must_be_a_domain():
     with pytest.raises(
-        InputError, match=r"`domain` of Model must be a goodstein.domains.Domain, got \(0, 1\)"
+        InputError,
+        match=r"`domain` of Model must be a domain such as Box\(lower, upper\), or None, got \(0, 1\)",
     ):
         Model(score=normal_score, domain=(0, 1))
 
@@ -541,7 +542,9 @@ def test_on():
 def test_on_another_dimension():
     with pytest.raises(DomainError, match=r"lives in 2 dimensions, Euclidean\(3\) in 3"):
         Model(score=normal_score, domain=Euclidean(2)).on(Euclidean(3))
-    with pytest.raises(InputError, match=r"Expected a goodstein.domains.Domain or None, got 3"):
+    with pytest.raises(
+        InputError, match=r"`domain` must be a domain such as Box\(lower, upper\), or None, got 3"
+    ):
         Model(score=normal_score).on(3)
 
 
@@ -615,7 +618,7 @@ def test_flat_sampler_is_one_column():
 
 def test_sampler_errors():
     for n in (-1, 2.5):
-        with pytest.raises(InputError, match=rf"`n`: expected a whole number of points, at least 0, got {n}"):
+        with pytest.raises(InputError, match=rf"`n` must be an integer of at least 0, got {n}"):
             Model(score=normal_score, sample=normal_sample).sample(n)
 
     def model(sample, **more):

@@ -504,16 +504,25 @@ def test_pictures_need_matplotlib(monkeypatch):
         ({"cells": [(NULL, NULL, 5)]}, "got list with a tuple"),
         ({"cells": [shift(1.0), shift(1.0)]}, "two of them are called 'shift 1'"),
         ({"cells": [shift(1.0, tests=["w"])]}, "names tests that are not among `tests`: w"),
-        ({"tests": {}}, "`tests` must map names to functions"),
-        ({"tests": [gs.ksd_test]}, "`tests` must map names to functions"),
-        ({"tests": {"z": 3}}, "`tests` must map names to functions"),
+        (
+            {"tests": {}},
+            r"`tests` must be names with functions \(data, model, \*, rng\)",
+        ),
+        (
+            {"tests": [gs.ksd_test]},
+            r"`tests` must be names with functions \(data, model, \*, rng\)",
+        ),
+        (
+            {"tests": {"z": 3}},
+            r"`tests` must be names with functions \(data, model, \*, rng\)",
+        ),
         ({"tests": {3: z_test}}, "their names must be strings"),
         ({"trials": 2}, "`trials` must be an integer of at least 3"),
         ({"level": 0}, "`level` must be a number between 0 and 1, got 0"),
-        ({"level": []}, "or several of them; got none"),
+        ({"level": []}, r"`level` must be a number between 0 and 1, got \[\]"),
         ({"level": (0.05, 2)}, "got 2"),
-        ({"seed": -1}, "`seed` must be an integer of at least 0"),
-        ({"seed": np.random.default_rng(1)}, "`seed` must be an integer"),
+        ({"seed": -1}, "`seed` must be a non-negative integer"),
+        ({"seed": np.random.default_rng(1)}, "`seed` must be a non-negative integer"),
         ({"bound_draws": 100}, "`bound_draws` must be two numbers"),
         ({"bound_draws": (100, 10)}, "`bound_draws` must be an integer of at least 100"),
         ({"bound_draws": (1000, 100), "level": 0.001}, "only 1 would lie beyond the threshold"),
@@ -533,11 +542,19 @@ def test_bad_studies_are_refused(arguments, match):
     [
         ((NULL, NULL, 1), {}, "`n` must be an integer of at least 2"),
         ((NULL, NULL, 5), {"level": 5}, "`level` must be"),
-        ((NULL, NULL, 5), {"effect": np.inf}, "`effect` must be a finite number"),
-        ((NULL, NULL, 5), {"tests": "z"}, "must be several names, got the string 'z'"),
-        ((NULL, NULL, 5), {"name": 5}, "`name` of a Cell must be a string"),
+        ((NULL, NULL, 5), {"effect": np.inf}, "`effect` of Cell must be a finite number"),
+        (
+            (NULL, NULL, 5),
+            {"tests": "z"},
+            "`tests` of Cell must be a list of names of tests, or None, got 'z'",
+        ),
+        ((NULL, NULL, 5), {"name": 5}, "`name` of Cell must be a string"),
         ((NULL, NULL, 5), {"log_ratio": 5}, "`log_ratio` must be a function"),
-        ((NULL, NULL, 5), {"sample_null": NULL}, "`sample_null` must be a function"),
+        (
+            (NULL, NULL, 5),
+            {"sample_null": NULL},
+            r"`sample_null` of Cell must be a function \(n, rng\) -> data",
+        ),
         (
             (Exponential(1), None, 5),
             {"sample_null": lambda n, rng: 0, "censoring": Exponential(1)},
@@ -578,7 +595,10 @@ def test_errors_name_cell_test_and_trial():
     def empty(n, rng):
         raise OSError("no data")
 
-    with pytest.raises(RuntimeError, match=r"draws \| alternative, draw 0: OSError: no data"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"draws \| alternative, draw 0: InputError: The sampler empty raised OSError: no data",
+    ):
         study([gs.Cell(NULL, empty, 5, name="draws")])
     with pytest.raises(RuntimeError, match=r"ratio \| Neyman–Pearson bound: .*one number"):
         study([shift(1.0, name="ratio", log_ratio=lambda x: x)])

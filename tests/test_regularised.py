@@ -424,8 +424,8 @@ def test_nothing_to_see_at_the_reference_points():
     ("options", "message"),
     [
         ({"strengths": []}, "`strengths` is empty"),
-        ({"strengths": 0.1}, "`strengths` must be a sequence such as"),
-        ({"strengths": [0.1, "a"]}, r"`strengths`\[1\] must be a positive number, got 'a'"),
+        ({"strengths": 0.1}, r"`strengths` must be a list such as \[0\.1, 0\.01\]"),
+        ({"strengths": [0.1, "a"]}, r"`strengths\[1\]` must be a finite number, got 'a'"),
         ({"strengths": [0.1, -1]}, "`strength` of Regularised"),
         ({"operator": Regularised()}, "Pass the operator inside it"),
         ({"null": "wild"}, "`null` must be a null method"),

@@ -256,9 +256,21 @@ def scored(function, observations=OBSERVED, **options):
     [
         (lambda: gs.Posterior(3, likelihood, OBSERVED), gs.InputError, "`prior_score` of Posterior must be"),
         (lambda: scored(None), gs.InputError, "`likelihood_score` of Posterior must be a function"),
-        (lambda: scored(likelihood, 3.0), gs.InputError, r"at least one, got shape \(\)"),
-        (lambda: scored(likelihood, []), gs.InputError, r"at least one, got shape \(0,\)"),
-        (lambda: scored(likelihood, [[1.0], [1.0, 2.0]]), gs.InputError, "must be one array"),
+        (
+            lambda: scored(likelihood, 3.0),
+            gs.InputError,
+            "`observations` of Posterior must be an array of finite numbers",
+        ),
+        (
+            lambda: scored(likelihood, []),
+            gs.InputError,
+            "`observations` of Posterior must be an array of finite numbers",
+        ),
+        (
+            lambda: scored(likelihood, [[1.0], [1.0, 2.0]]),
+            gs.InputError,
+            "`observations` is not a rectangular array",
+        ),
         (lambda: gs.Stochastic(0), gs.InputError, "`batch_size` must be an integer of at least 1"),
         (
             lambda: gs.Stochastic(2, operator=gs.Stochastic(2)),

@@ -247,7 +247,7 @@ def test_models_without_a_hazard_are_refused(call):
 
 
 def test_operators_check_their_arguments():
-    with pytest.raises(gs.InputError, match=r'`transform` must be "cdf", "hazard" or None, got \'pdf\''):
+    with pytest.raises(gs.InputError, match="`transform` must be 'cdf', 'hazard' or None, got 'pdf'"):
         gs.Martingale("pdf")
     for wrong in (0.0, -1.0, np.inf, "long", True):
         with pytest.raises(gs.InputError, match="`horizon` of ProportionalHazards must be a positive time"):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from types import CodeType, FrameType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -88,6 +88,10 @@ class SamplingError(Explained, RuntimeError):
     """A model cannot be sampled, or only with unreasonable effort."""
 
 
+class TrialError(Explained, RuntimeError):
+    """A test, a sampler or a likelihood ratio failed in a study of power; the message says where."""
+
+
 class ResourceError(Explained, RuntimeError):
     """A worker died, or memory or disk ran out: nothing was wrong with the call, and it can be made again."""
 
@@ -136,6 +140,33 @@ def refuse_rows(
     rows = np.asarray(bad)
     if rows.any():
         raise error(f"{describe_rows(rows)} {what}", argument=argument, rows=rows, remedy=remedy)
+
+
+def must(name: str, wanted: str, value: object, of: str = "", error: Any = InputError) -> Explained:
+    """The error that says what an argument must be, and what was given instead."""
+    reason = f"{f'of {of} ' if of else ''}must be {wanted}, got {shown(value)}."
+    refused: Explained = error(reason, argument=name, predicate=True)
+    return refused
+
+
+def shown(value: Any) -> str:
+    """A value in a message: in full where that is short."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype") and value.shape:
+        kinds = {np.ndarray: "an array", np.ma.MaskedArray: "a masked array"}
+        kind = kinds.get(type(value), f"a {type(value).__name__}")
+        return f"{kind} of shape {tuple(value.shape)} and dtype {value.dtype}"
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        return f"the function {value.__name__}"
+    text = " ".join(repr(value).split())
+    if " object at 0x" in text:
+        return f"a {type(value).__name__}"
+    if len(text) > 60:
+        return (
+            text[:60] + "..." if isinstance(value, int | list | tuple | str) else f"a {type(value).__name__}"
+        )
+    return text
 
 
 def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -> None:

@@ -1,14 +1,10 @@
-"""Immutable values, and the checks that the constructors of domains share."""
+"""Immutable values."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 import numpy as np
-
-from goodstein.errors import DomainError
-from goodstein.types import Array
 
 
 class Frozen:
@@ -64,29 +60,6 @@ class Frozen:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._arguments()
-
-
-def as_dimension(value: object, name: str, at_least: int) -> int:
-    """Return ``value`` as an integer that is not below ``at_least``."""
-    try:
-        dimension = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        reason = f"must be a whole number, got {value!r}."
-        raise DomainError(reason, argument=name, predicate=True) from None
-    if dimension < at_least:
-        raise DomainError(f"must be at least {at_least}, got {dimension}.", argument=name, predicate=True)
-    return dimension
-
-
-def as_floats(value: object, name: str) -> Array:
-    """Return ``value`` as a fresh float64 array without NaN and negative zeros."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DomainError(f"must hold numbers: {error}", argument=name, predicate=True) from None
-    if np.isnan(array).any():
-        raise DomainError(f"must not hold NaN, got {value!r}.", argument=name, predicate=True)
-    return array + 0.0
 
 
 def _hashable(value: Any) -> Any:

@@ -1,14 +1,13 @@
-"""From what a user hands in to a float64 array (n, d), or a message that says what to change."""
+"""From what a user hands in to an array (n, d) or a generator, or a message that says what to change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError, refuse_rows
+from goodstein.errors import InputError, must, refuse_rows
 from goodstein.foreign import contents
 from goodstein.types import RNG, Array, ArrayLike
 
@@ -37,12 +36,14 @@ def as_data(
     *,
     where: str = "the model",
     least: int = 2,
+    use: str = "a test",
+    largest: float = 1e150,
     other_columns: Callable[[int], str | None] | None = None,
 ) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
     They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
-    that `where` expects; None takes what is there. A test needs two rows at the `least`.
+    that `where` expects; None takes what is there. A test, or another `use`, needs two rows at the `least`.
     What to do with so many other columns, where that can be guessed, `other_columns` says.
     """
     array = as_array(data)
@@ -68,15 +69,24 @@ def as_data(
     if x.shape[1] == 0:
         raise _refused("has no columns.")
     if len(x) < least:
-        raise _refused(f"has {_count(len(x), 'row')}; a test needs at least 2.")
-    remedy = "Remove or complete them before the test; goodstein never drops or imputes values."
+        raise _refused(f"has {_count(len(x), 'row')}; {use} needs at least 2.")
+    remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
     refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
     refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
+    far = (np.abs(x) > largest).any(axis=1)
+    refuse_rows(far, f"hold values beyond {largest:g} in size.", "Correct them, or choose other units.")
     return x
 
 
-def as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
+def as_array(data: Any, name: str = "data") -> np.ndarray[Any, Any]:
     """Whatever a user hands in as an array of any kind of number; masked and missing values are refused."""
+    try:
+        return _as_array(data)
+    except InputError as error:
+        raise error if name == "data" else error.told(name) from None
+
+
+def _as_array(data: Any) -> np.ndarray[Any, Any]:
     refuse_masked(data)
     data = contents(data)
     if isinstance(data, Mapping):
@@ -86,11 +96,14 @@ def as_array(data: ArrayLike) -> np.ndarray[Any, Any]:
         raise _refused(f"is a {type(data).__name__}, which has no rows.", remedy)
     if is_frame(data):
         return _from_frame(data)
+    if callable(getattr(data, "take", None)) and not hasattr(data, "__array__"):
+        raise _refused(f"is a {type(data).__name__}, which is no array of numbers.")
     try:
         return np.asarray(data)
     except ValueError as error:
         lengths = {len(row) for row in data if isinstance(row, Sized)} if isinstance(data, Iterable) else ()
-        reason = "its rows differ in length" if len(lengths) > 1 else str(error)
+        mixed = "some of its entries are numbers and others are sequences"
+        reason = "its rows differ in length" if len(lengths) > 1 else mixed if lengths else str(error)
         raise _refused(
             f"is not a rectangular array of numbers: {reason}.", "Every row needs one number for each column."
         ) from None
@@ -106,7 +119,8 @@ def refuse_masked(values: Any, argument: str = "data") -> None:
 
 def is_frame(data: Any) -> bool:
     """Whether it is a data frame, or a column of one, that narwhals may know."""
-    return type(data).__module__.partition(".")[0] in FRAMES
+    known = type(data).__module__.partition(".")[0] in FRAMES
+    return known and any(hasattr(type(data), name) for name in ("__array__", "columns", "collect"))
 
 
 def column_names(data: Any) -> tuple[str, ...] | None:
@@ -166,26 +180,25 @@ def _refused(reason: str, remedy: str | None = None) -> InputError:
     return InputError(reason, argument="data", predicate=True, remedy=remedy)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def check_count(value: object, name: str, least: int = 1) -> int:
-    """An integer argument of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        reason = f"must be an integer of at least {least}, got {value!r}."
-        raise InputError(reason, argument=name, predicate=True)
-    return int(value)
+def _count(k: int, noun: str) -> str:
+    return f"{k} {noun}{'' if k == 1 else 's'}"
 
 
 def as_generator(rng: RNG) -> np.random.Generator:
     """The generator that a seed or generator stands for (SPEC 7)."""
-    try:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or isinstance(rng, np.random.SeedSequence | np.random.BitGenerator):
         return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"`rng` must be None, a non-negative integer or a numpy random Generator, got {rng!r} ({error})."
-        ) from None
+    if isinstance(rng, np.random.RandomState):  # the same stream of bits
+        return np.random.Generator(rng._bit_generator)
+    flat = isinstance(rng, np.ndarray) and rng.ndim == 1 and rng.dtype.kind in "iu"
+    given: Any = rng
+    entries = list(given) if flat or isinstance(given, list | tuple) else [given]
+    whole = [isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in entries]
+    if not all(whole) or not whole:
+        raise must("rng", "None, a non-negative integer or a numpy random Generator", rng)
+    return np.random.default_rng(rng)
 
 
 def draw_seed(rng: np.random.Generator) -> int:
@@ -194,27 +207,3 @@ def draw_seed(rng: np.random.Generator) -> int:
     Seeds, not spawned generators: not every bit generator can spawn.
     """
     return int(rng.integers(0, 1 << 63))
-
-
-def check_positive(
-    value: object, what: str, wanted: str = "a positive number", *, above: float = 0.0, below: float = np.inf
-) -> float:
-    """A number between two others; `what` is the argument and `wanted` what it should be, in words."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) < below:
-        raise InputError(f"{what} must be {wanted}, got {value!r}.")
-    return float(value)
-
-
-def require_functions(
-    functions: Mapping[str, object], owner: str, what: str = "a function", error: Any = InputError
-) -> None:
-    """Raise where one of the arguments of a class, by name, is no function."""
-    for name, function in functions.items():
-        if not callable(function):
-            got = type(function).__name__ if hasattr(function, "__array__") else repr(function)
-            raise error(f"of {owner} must be {what}, got {got}.", argument=name, predicate=True)
-
-
-def check_share(value: object, name: str) -> float:
-    """A number between 0 and 1, such as a level."""
-    return check_positive(value, f"`{name}`", "a number between 0 and 1", below=1.0)

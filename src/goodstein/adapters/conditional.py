@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goodstein.conditional.model import ConditionalModel, require_two_arguments
+from goodstein.constraints import is_function
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.foreign import unusable
@@ -32,7 +33,7 @@ def as_conditional(model: Any) -> ConditionalModel:
     if callable(methods["score"]) or callable(methods["logpdf"]):
         found = {key: method for key, method in methods.items() if callable(method)}
         return ConditionalModel(**found, domain=getattr(model, "domain", None), name=type(model).__name__)
-    if callable(model):
+    if is_function(model):
         require_two_arguments(model, "`model`", "score(y, x)")
         return ConditionalModel(score=model)
     raise unusable(f"cannot use an object of type {type(model).__name__}. {advice}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from goodstein.adapters.methods import from_methods
 from goodstein.conditional.model import ConditionalModel
+from goodstein.constraints import is_function
 from goodstein.foreign import describe, require_instance, roots, unusable
 from goodstein.lazy import deferred
 from goodstein.models.model import Model
@@ -76,7 +77,7 @@ def as_model(model: Any) -> Model:
     if found is not None:
         read = probabilistic.from_log_prob if found == "log_prob" else probabilistic.from_stan
         return read(model)  # type: ignore[no-any-return]
-    if callable(model):
+    if is_function(model):
         return Model(score=model)
     swapped = " Are data and model swapped?" if hasattr(model, "__array__") else ""
     cls = type(model)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from goodstein.adapters.model import as_model
+from goodstein.constraints import check_count
 from goodstein.domains import Chart, Domain
 from goodstein.errors import DomainError, InputError, SamplingError
 from goodstein.families.base import Family
 from goodstein.families.checks import as_domain
 from goodstein.models import Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 LARGEST_BATCH = 2_000_000  # numbers drawn at once, 16 MB
 
@@ -105,7 +106,7 @@ class Truncated(Family):
         """
         n = check_count(n, "n", 0)
         limit = check_count(max_draws_per_point, "max_draws_per_point")
-        generator = np.random.default_rng(rng)
+        generator = as_generator(rng)
         kept = [np.empty((0, self.dim))]
         accepted = drawn = 0
         batch = n + 16
@@ -135,7 +136,7 @@ class Truncated(Family):
         is what one point of :meth:`sample` costs.
         """
         n = check_count(n, "n")
-        return sum(int(inside.sum()) for _, inside in self._proposals(n, np.random.default_rng(rng))) / n
+        return sum(int(inside.sum()) for _, inside in self._proposals(n, as_generator(rng))) / n
 
     def _proposals(self, n: int, rng: np.random.Generator) -> Iterator[tuple[Array, BoolArray]]:
         """Draws from the model and which of them lie inside, in batches of bounded memory."""

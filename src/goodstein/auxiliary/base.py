@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goodstein.errors import DomainError, InputError, describe_rows
+from goodstein.constraints import answered, asked, require_functions
+from goodstein.errors import DomainError, InputError, describe_rows, shown
 from goodstein.foreign import Own
 from goodstein.numerics.differentiate import gradient as numerical_gradient
 from goodstein.types import Array, ArrayLike
@@ -62,9 +63,8 @@ class Auxiliary:
     def __init__(
         self, value: Callable[[Array], ArrayLike], gradient: Callable[[Array], ArrayLike] | None = None
     ) -> None:
-        for name, function in (("value", value), ("gradient", gradient)):
-            if not callable(function) and not (name == "gradient" and function is None):
-                raise InputError(f"`{name}` must be a function of points (n, d), got {function!r}.")
+        given = {"value": value} if gradient is None else {"value": value, "gradient": gradient}
+        require_functions(given, "Auxiliary", "a function of points (n, d)")
         self._value = value
         self._gradient = gradient
 
@@ -91,11 +91,8 @@ class Auxiliary:
         if self._gradient is None:
             dg = self._numerical_gradient(x, domain, scalar=g.ndim == 1)
         else:
-            dg = _as_floats(self._gradient(x), f"the gradient of {self!r}")
-            if dg.shape != x.shape:
-                raise InputError(
-                    f"The gradient of {self!r} must have the shape {x.shape} of the points, got {dg.shape}."
-                )
+            what = f"The gradient of {self!r}"
+            dg = answered(asked(self._gradient, what, x), what, x.shape)
             _require_finite(dg, f"The gradient of {self!r}")
         return g, dg
 
@@ -128,7 +125,7 @@ class Auxiliary:
 
     def _unchecked_value(self, x: Array) -> Array:
         assert self._value is not None
-        return _as_floats(self._value(x), f"the value of {self!r}")
+        return answered(asked(self._value, repr(self), x), repr(self))
 
     def _checked_value(self, x: Array) -> Array:
         g = self._unchecked_value(x)
@@ -146,11 +143,23 @@ class Auxiliary:
 class OwnAuxiliary(Own, Auxiliary):
     """A user's plain object with a method ``evaluate``."""
 
-    taken_over = ("evaluate", "value", "drift", "boundary_weight")
+    taken_over = ("value", "drift", "boundary_weight")
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        what = f"`evaluate` of {self!r}"
+        given = asked(self._own.evaluate, what, x, domain)
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise InputError(f"{what} must return a pair, g and its derivatives, got {shown(given)}.")
+        g, dg = answered(given[0], what), answered(given[1], f"{what}, its second part,", x.shape)
+        if g.shape not in (x.shape[:1], x.shape):
+            raise InputError(f"{what} must return g of shape {x.shape[:1]} or {x.shape}, got {g.shape}.")
+        _require_finite(g, what)
+        _require_finite(dg, what)
+        return g, dg
 
     def fitted(self, x: Array, domain: Domain) -> Auxiliary:
         fit = getattr(self._own, "fitted", None)
-        return self if fit is None else as_auxiliary(fit(x, domain))
+        return self if fit is None else as_auxiliary(asked(fit, f"`fitted` of {self!r}", x, domain))
 
 
 def as_auxiliary(
@@ -160,7 +169,7 @@ def as_auxiliary(
     if isinstance(thing, Auxiliary):
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "evaluate", None)):
-        raise InputError(f"{name}, got {thing!r}. Wrap a function of your own: {wrapped}.")
+        raise InputError(f"{name}, got {shown(thing)}. Wrap a function of your own: {wrapped}.")
     return OwnAuxiliary(thing)
 
 
@@ -217,13 +226,6 @@ class BoundaryDistance(Auxiliary):
                 f"{domain!r} has no boundary to measure the distance from. Use Langevin() there."
             )
         return domain.boundary_distance(x), domain.boundary_gradient(x)
-
-
-def _as_floats(values: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Cannot read {name} as an array of numbers: {error}") from None
 
 
 def _require_finite(values: Array, name: str) -> None:

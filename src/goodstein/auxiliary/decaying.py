@@ -9,10 +9,10 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, as_auxiliary
 from goodstein.auxiliary.functions import default_auxiliary
+from goodstein.constraints import number, numbers
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import must
 from goodstein.types import Array
-from goodstein.validation import check_positive
 
 if TYPE_CHECKING:
     from goodstein.models.model import Model
@@ -59,14 +59,10 @@ class Decaying(Auxiliary):
     def __post_init__(self) -> None:
         if self.auxiliary is not None:
             object.__setattr__(self, "auxiliary", as_auxiliary(self.auxiliary))
-        check_positive(self.power, "`power` of Decaying")
-        for name, given, least in (("centre", self.centre, -np.inf), ("scale", self.scale, 0.0)):
+        number(self.power, "power", of="Decaying", above=0.0)
+        for name, given, above in (("centre", self.centre, -np.inf), ("scale", self.scale, 0.0)):
             if given is not None:
-                values = np.atleast_1d(np.asarray(given, dtype=float))
-                if not (np.isfinite(values) & (values > least)).all():
-                    what = "finite" if name == "centre" else "positive finite"
-                    reason = f"must hold {what} numbers, got {given!r}."
-                    raise InputError(reason, argument=name, predicate=True)
+                values = np.atleast_1d(numbers(given, name, ndim=(0, 1), above=above, of="Decaying"))
                 object.__setattr__(self, name, tuple(values.tolist()))
 
     def fitted(self, x: Array, domain: Domain) -> Decaying:
@@ -101,6 +97,9 @@ class Decaying(Auxiliary):
     def _weight(self, x: Array) -> tuple[Array, Array]:
         """w, (n,), and its gradient, (n, d)."""
         d = x.shape[1]
+        for name, given in (("centre", self.centre), ("scale", self.scale)):
+            if given is not None and len(given) not in (1, d):
+                raise must(name, f"one number for each of the {d} coordinates", given, "Decaying")
         scale = np.asarray(1.0 if self.scale is None else self.scale)
         z = (x - np.asarray(0.0 if self.centre is None else self.centre)) / scale
         base = 1.0 + np.einsum("ij,ij->i", z, z) / (REACH * d)

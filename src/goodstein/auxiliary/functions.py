@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary, BoundaryDistance, Unit
+from goodstein.constraints import number, numbers
 from goodstein.domains import Ball, Box, Chart, Domain, Euclidean, Polygon, Polytope, Simplex, Sphere, Torus
-from goodstein.errors import DomainError, InputError, given, refuse_rows
+from goodstein.errors import DomainError, InputError, given, must, refuse_rows
 from goodstein.types import Array
-from goodstein.validation import check_positive
 
 if TYPE_CHECKING:
     from goodstein.models.model import Model
@@ -47,7 +47,7 @@ class BallPower(Auxiliary):
     p: float = 2.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", check_positive(self.p, "`p`", "a positive finite number"))
+        object.__setattr__(self, "p", number(self.p, "p", above=0.0))
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
         ball = _on(self, domain, Ball)
@@ -92,7 +92,7 @@ class ProductOfParts(Auxiliary):
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "power", check_positive(self.power, "`power`", "a positive finite number"))
+        object.__setattr__(self, "power", number(self.power, "power", above=0.0))
 
     def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
         """g, (n,), and its ambient derivatives a·x_i^(a−1) ∏_{j≠i} x_j^a, (n, D)."""
@@ -169,12 +169,7 @@ class BoxProduct(Auxiliary):
 
     def __post_init__(self) -> None:
         if self.scale is not None:
-            lengths = np.asarray(self.scale, dtype=np.float64)
-            if lengths.ndim > 1 or lengths.size == 0 or not ((lengths > 0) & np.isfinite(lengths)).all():
-                raise InputError(
-                    "`scale` must be positive and finite, one number or one per coordinate, "
-                    f"got {self.scale!r}."
-                )
+            lengths = numbers(self.scale, "scale", ndim=(0, 1), above=0.0, of="BoxProduct")
             exact = float(lengths) if lengths.ndim == 0 else tuple(lengths.tolist())
             object.__setattr__(self, "scale", exact)
 
@@ -273,6 +268,8 @@ def default_auxiliary(domain: Domain) -> Auxiliary:
     >>> default_auxiliary(Ball(2))
     BallPower(p=2.0)
     """
+    if not isinstance(domain, Domain):
+        raise must("domain", "a domain such as Box or Simplex", domain)
     wish: Auxiliary | None = domain.default_auxiliary()
     if wish is not None:
         return wish

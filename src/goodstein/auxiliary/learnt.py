@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.auxiliary.base import Auxiliary, Unit
 from goodstein.auxiliary.criterion import TINY, PowerCriterion, from_row_sums
 from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
+from goodstein.constraints import check_count, number
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
@@ -19,7 +20,7 @@ from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, check_positive
+from goodstein.validation import as_generator
 
 PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03)
 """Penalties that are tried, the strongest first."""
@@ -110,8 +111,8 @@ def learn(
     """
     check_count(n_features, "n_features")
     check_count(max_rows, "max_rows", 10)
-    weight = None if penalty is None else check_positive(penalty, "`penalty`")
-    bound = 0.5 * math.log(check_positive(max_ratio, "`max_ratio`", "a number above 1", above=1.0))
+    weight = None if penalty is None else number(penalty, "penalty", above=0.0)
+    bound = 0.5 * math.log(number(max_ratio, "max_ratio", above=1.0))
     generator = as_generator(rng)
     problem = training_problem(training, model, domain, IMQ() if kernel is None else kernel)
     place, x = problem.domain, problem.observations

@@ -10,6 +10,7 @@ import numpy as np
 
 from goodstein.auxiliary.base import Auxiliary
 from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
+from goodstein.constraints import check_count, check_option, number
 from goodstein.data.points import draw
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
@@ -20,7 +21,7 @@ from goodstein.models.model import Model
 from goodstein.operators.base import tangent
 from goodstein.problems.problem import Problem
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, check_positive
+from goodstein.validation import as_generator
 
 WIDTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)
 """Widths of the basis functions that are tried, in median distances."""
@@ -107,10 +108,9 @@ def density_ratio(
     >>> gs.ksd_test(x[100:], gs.families.Normal(0.0, 1.0), operator=gs.Standardised(g), rng=1).pvalue < 0.05
     True
     """
-    if method not in ("rulsif", "kde"):
-        raise InputError(f'`method` must be "rulsif" or "kde", got {method!r}.')
-    alpha = check_positive(alpha, "`alpha`", "a positive number below 1", below=1.0)
-    floor = check_positive(floor, "`floor`")
+    check_option(method, "method", ("rulsif", "kde"))
+    alpha = number(alpha, "alpha", below=1.0, above=0.0)
+    floor = number(floor, "floor", above=0.0)
     check_count(n_centres, "n_centres")
     generator = as_generator(rng)
     problem = training_problem(training, model, domain)

@@ -57,7 +57,11 @@ class Tilted(Auxiliary):
     def normalised(self, x: Array) -> Self:
         """The same with mean 1 over some points."""
         scaled = copy.copy(self)
-        scaled._scale = self._scale / float(self.value(x, self.domain).mean())
+        typical = float(self.value(x, self.domain).mean())
+        if not typical > 0:
+            reason = f"{self!r} is zero at all training rows, because all of them lie on the boundary."
+            raise InputError(reason, argument="training", remedy="Pass rows inside of the domain.")
+        scaled._scale = self._scale / typical
         return scaled
 
     def __repr__(self) -> str:

@@ -125,11 +125,11 @@ class Paired(Data):
 
 def _column_wise(values: Any, name: str) -> Array:
     """Validated numbers in the shape in which they came, (n,) or (n, k)."""
-    flat = len(getattr(values, "shape", None) or np.shape(values)) == 1
     try:
         matrix = as_data(values, least=1)
     except InputError as error:
         raise error.told(name) from None
+    flat = len(getattr(values, "shape", None) or np.shape(values)) == 1
     return matrix[:, 0] if flat else matrix
 
 

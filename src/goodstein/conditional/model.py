@@ -12,11 +12,13 @@ import numpy as np
 from goodstein.conditional.at_covariates import AtCovariates, Joint, OutcomeDomain
 from goodstein.conditional.data import Paired, as_matrix
 from goodstein.conditional.normal import ConditionalNormal
+from goodstein.constraints import answered, asked, check_text, real_array, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows
+from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows, must
 from goodstein.models.callables import Kind
 from goodstein.models.model import FunctionModel, Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
+from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -69,19 +71,15 @@ class ConditionalModel(FunctionModel):
             if function is None:
                 continue
             order = "x, rng" if key == "sample" else "y, x"
-            if not callable(function):
-                raise InputError(
-                    f"`{key}` of ConditionalModel must be a function of ({order}), got {function!r}."
-                )
+            require_functions({key: function}, "ConditionalModel", f"a function of ({order})")
             require_two_arguments(function, f"`{key}` of ConditionalModel", f"{key}({order})")
         if score is None and logpdf is None:
             raise InputError("ConditionalModel needs a `score` or a `logpdf`, each a function of (y, x).")
         if domain is not None and not isinstance(domain, Domain):
-            raise InputError(
-                f"`domain` of ConditionalModel must be a domain of y, such as Box(0, 1), got {domain!r}."
-            )
+            raise must("domain", "a domain of y, such as Box(0, 1)", domain, "ConditionalModel")
         self._functions = {key: value for key, value in functions.items() if value is not None}
-        self._domain, self._name = domain, name
+        self._domain = domain
+        self._name = None if name is None else check_text(name, "name", of="ConditionalModel")
         self._batched = False
         self._joint: dict[Any, Model] = {}
 
@@ -109,7 +107,9 @@ class ConditionalModel(FunctionModel):
         array([-1. , -0.5])
         """
         law = ConditionalNormal(mean, scale)
-        model = cls(score=law.score, logpdf=law.logpdf, sample=law.sample, name=name or law.name)
+        model = cls(
+            score=law.score, logpdf=law.logpdf, sample=law.sample, name=law.name if name is None else name
+        )
         model._batched = True
         return model
 
@@ -136,8 +136,9 @@ class ConditionalModel(FunctionModel):
             raise SamplingError(
                 f"{self.name} has no sampler. Pass ConditionalModel(sample=function of (x, rng))."
             )
-        x = np.asarray(x, dtype=np.float64)
-        drawn = np.asarray(self._functions["sample"](x, np.random.default_rng(rng)), dtype=np.float64)
+        x, what = real_array(x, "x"), f"The sampler of {self.name}"
+        found = asked(self._functions["sample"], what, x, as_generator(rng), error=SamplingError)
+        drawn = answered(found, what, error=SamplingError)
         if drawn.ndim not in (1, 2) or len(drawn) != len(x):
             raise SamplingError(
                 f"The sampler of {self.name} returned shape {drawn.shape} for {len(x)} rows of x; expected "
@@ -171,7 +172,7 @@ class ConditionalModel(FunctionModel):
 
     def _at(self, y: ArrayLike, x: ArrayLike) -> tuple[AtCovariates, Array, tuple[int, ...]]:
         """The model at these covariates, the outcomes as a matrix, and their shape."""
-        left, right = (np.asarray(values, dtype=np.float64) for values in (y, x))
+        left, right = real_array(y, "y"), real_array(x, "x")
         if left.ndim not in (1, 2) or right.ndim not in (1, 2) or len(left) != len(right):
             raise InputError(
                 f"{self.name}: `y` has shape {left.shape} and `x` has shape {right.shape}; expected as many "

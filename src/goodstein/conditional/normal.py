@@ -7,29 +7,21 @@ from typing import Any
 import numpy as np
 
 from goodstein.conditional.data import as_matrix
-from goodstein.errors import InputError, ScoreError, describe_rows
+from goodstein.constraints import answered, asked, numbers
+from goodstein.errors import ScoreError, describe_rows, must
 from goodstein.types import Array, BoolArray
+
+OWNER = "ConditionalModel.gaussian"
 
 
 class ConditionalNormal:
     """A normal law whose mean and scale depend on x."""
 
     def __init__(self, mean: Any, scale: Any) -> None:
-        if not (callable(mean) or hasattr(mean, "predict")):
-            raise InputError(
-                "`mean` of ConditionalModel.gaussian must be a function of x or a fitted regressor with "
-                f"`predict`, got {mean!r}."
-            )
-        if not (callable(scale) or hasattr(scale, "predict")):
-            try:
-                scale = np.array(scale, dtype=np.float64)
-            except (TypeError, ValueError):
-                scale = np.array(np.nan)
-            if scale.ndim > 1 or not (np.isfinite(scale) & (scale > 0)).all():
-                raise InputError(
-                    "`scale` of ConditionalModel.gaussian must be a positive number, one for each column of "
-                    "y, a function of x or a fitted regressor."
-                )
+        if not _is_function(mean):
+            raise must("mean", "a function of x or a fitted regressor with `predict`", mean, OWNER)
+        if not _is_function(scale):
+            scale = numbers(scale, "scale", ndim=(0, 1), above=0.0, of=OWNER)
         self.mean, self.scale = mean, scale
         title = type(mean).__name__ if hasattr(mean, "predict") else getattr(mean, "__name__", "mean")
         self.name = f"normal given x, mean {'function' if title == '<lambda>' else title}"
@@ -47,7 +39,7 @@ class ConditionalNormal:
 
     def sample(self, x: Array, rng: np.random.Generator) -> Array:
         """One draw for each row of x, in the shape of the mean."""
-        mean = np.asarray(_evaluate(self.mean, x), dtype=np.float64)
+        mean = answered(_evaluate(self.mean, x), f"`mean` of {OWNER}", error=ScoreError)
         mean, scale = self._at(x, mean.shape)
         return np.asarray(mean + scale * rng.standard_normal(mean.shape))
 
@@ -74,7 +66,13 @@ class ConditionalNormal:
 
 def _evaluate(function: Any, x: Array) -> Any:
     """A function of x, or the prediction of a regressor, which wants a table."""
-    return function.predict(_table(function, as_matrix(x))) if hasattr(function, "predict") else function(x)
+    if hasattr(function, "predict"):
+        return asked(function.predict, f"{function!r:.60}.predict", _table(function, as_matrix(x)))
+    return asked(function, f"{getattr(function, '__name__', 'a function')} of {OWNER}", x, error=ScoreError)
+
+
+def _is_function(thing: Any) -> bool:
+    return not isinstance(thing, type) and (callable(thing) or hasattr(thing, "predict"))
 
 
 def _table(regressor: Any, x: Array) -> Any:
@@ -94,7 +92,7 @@ def _table(regressor: Any, x: Array) -> Any:
 
 def _shaped(values: Any, shape: tuple[int, ...], name: str) -> Array:
     """Values in the shape of y; a number stands for all rows."""
-    array = np.asarray(values, dtype=np.float64)
+    array = answered(values, f"`{name}` of {OWNER}", error=ScoreError)
     if array.ndim == 0:
         return np.broadcast_to(array, shape)
     # The same number of values is not enough: a transposed mean has that, too.

@@ -13,13 +13,15 @@ from goodstein.auditing.report import Check
 from goodstein.conditional.at_covariates import AtCovariates
 from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
+from goodstein.constraints import answered, asked
+from goodstein.data.points import Points
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.kernels import Gaussian, Kernel, Median, Whitened
 from goodstein.kernels.base import Wrapped
 from goodstein.kernels.frames import Frame, Located
 from goodstein.numerics.distances import Placed
-from goodstein.operators.base import Operator, Wrapping, set_inner
+from goodstein.operators.base import Operator, Wrapping, may_take, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
@@ -80,6 +82,8 @@ class Conditional(Wrapping):
         set_inner(self, "an operator in y such as Langevin()")
         if isinstance(self.operator, Conditional):
             raise InputError("`operator` of Conditional must be an operator in y, not another Conditional.")
+        if self.operator is not None and not may_take(self.operator, Points):
+            raise must("operator", "an operator in y such as Langevin()", self.operator, "Conditional")
         kernel = self.x_kernel
         if kernel is not None and (isinstance(kernel, type) or not callable(kernel)):
             raise InputError(
@@ -147,7 +151,7 @@ class _Function(Wrapped):
     """A function of two sets of rows."""
 
     def __call__(self, x: Array, y: Array) -> Array:
-        values = np.asarray(self.thing(x, y), dtype=np.float64)
+        values = answered(asked(self.thing, "`x_kernel`", x, y), "`x_kernel`")
         if values.shape != (len(x), len(y)) or not np.isfinite(values).all():
             raise InputError(
                 f"`x_kernel` returned an array of shape {values.shape} for {len(x)} and {len(y)} "

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.data.points import Points
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.types import Array
 from goodstein.validation import as_data, column_names
 
@@ -45,6 +45,9 @@ class Chains(Points):
                 predicate=True,
                 remedy="Pass [x] for one chain, (draws, parameters), or list(x) for chains of one parameter.",
             )
+        if not isinstance(chains, list | tuple | np.ndarray):
+            wanted = "an array (chains, draws, parameters), or a list of arrays (draws, parameters)"
+            raise must("data", wanted, chains)
         chains = list(chains)
         parts = [_as_chain(part, k) for k, part in enumerate(chains)]
         if not parts:
@@ -103,8 +106,13 @@ def chained(data: Any) -> Any:
     axis are rows.
     """
     if isinstance(data, list | tuple) and data:
-        return Chains(data) if np.ndim(data[0]) == 2 else data
+        return Chains(data) if getattr(data[0], "ndim", 0) == 2 or _is_nested(data[0]) else data
     return Chains(data) if isinstance(data, np.ndarray) and data.ndim == 3 else data
+
+
+def _is_nested(part: Any) -> bool:
+    """Whether it is a list of rows, each a list of numbers."""
+    return isinstance(part, list | tuple) and bool(part) and isinstance(part[0], list | tuple | np.ndarray)
 
 
 def _as_chain(part: Any, k: int) -> Array:

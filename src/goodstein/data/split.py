@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_share
 from goodstein.data.base import Data
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.types import RNG
-from goodstein.validation import as_generator, check_share, is_frame, read_frame
+from goodstein.validation import as_generator, is_frame, read_frame, refuse_masked
 
 
 def split(data: Any, fraction: float = 0.5, *, rng: RNG = None) -> tuple[Any, Any]:
@@ -42,6 +43,10 @@ def split(data: Any, fraction: float = 0.5, *, rng: RNG = None) -> tuple[Any, An
     >>> gs.ksd_test(second, scipy.stats.gaussian_kde(first.T), rng=1).pvalue > 0.05
     True
     """
+    plain = isinstance(data, np.ndarray) and data.ndim and data.dtype.kind in "biuf"
+    if not (plain or isinstance(data, Data | list | tuple) or is_frame(data)):
+        raise must("data", "an array, a list, a data frame or data of a kind of the library", data)
+    refuse_masked(data)
     n = len(data)
     count = round(check_share(fraction, "fraction") * n)
     if not 0 < count < n:

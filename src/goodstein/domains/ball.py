@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count, number, numbers
 from goodstein.domains.base import Domain, Face, shortened
 from goodstein.domains.sphere import uniform_directions
 from goodstein.errors import DomainError
-from goodstein.frozen import Frozen, as_dimension, as_floats
+from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
 
 POINTS_ON_SPHERE = 8
@@ -51,16 +52,14 @@ class Ball(Frozen, Domain):
     center: Array
 
     def __init__(self, d: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
-        dimension = as_dimension(d, "d", 1)
-        length = as_floats(radius, "radius")
-        if length.ndim != 0 or not 0 < length < np.inf:
-            raise DomainError(f"`radius` must be a positive finite number, got {radius!r}.")
-        middle = np.zeros(dimension) if center is None else np.atleast_1d(as_floats(center, "center"))
+        dimension = check_count(d, "d", 1, MOST_COORDINATES, error=DomainError)
+        length = number(radius, "radius", above=0.0, error=DomainError)
+        middle = np.zeros(dimension)
+        if center is not None:
+            middle = np.atleast_1d(numbers(center, "center", ndim=(0, 1), error=DomainError))
         if middle.shape != (dimension,):
             raise DomainError(f"`center` must have {dimension} coordinates, got shape {middle.shape}.")
-        if not np.isfinite(middle).all():
-            raise DomainError(f"must be finite, got {center!r}.", argument="center", predicate=True)
-        self._set(radius=float(length), center=middle)
+        self._set(radius=length, center=middle)
 
     def __repr__(self) -> str:
         radius = f", radius={self.radius:g}" if self.radius != 1 else ""

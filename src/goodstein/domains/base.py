@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar
 
 import numpy as np
 
 from goodstein import errors
-from goodstein.errors import DomainError, SamplingError, other_domain
-from goodstein.frozen import Frozen, as_dimension
+from goodstein.constraints import MOST_COORDINATES, check_count, real_array
+from goodstein.errors import DomainError, SamplingError, must, other_domain
+from goodstein.frozen import Frozen
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
+from goodstein.validation import as_generator
 
 refuse_rows = partial(errors.refuse_rows, error=DomainError)
 
@@ -40,6 +42,30 @@ class Face:
     """How far one may walk along each normal and still have this face as the nearest one, (k,)."""
 
 
+def _of_points(method: Callable[[Any, Array], Any]) -> Callable[[Any, Array], Any]:
+    """A method of points (n, d), also of what can be read as such."""
+
+    @wraps(method)
+    def asked(self: Any, x: Array) -> Any:
+        if type(x) is not np.ndarray or x.dtype != np.float64:
+            x = real_array(x, "x", error=DomainError)
+        if method.__name__ == "contains" and (x.ndim != 2 or x.shape[1] != self.dim):
+            raise must("x", f"points, an array (n, {self.dim})", x, error=DomainError)
+        return method(self, x)
+
+    return asked
+
+
+def _of_count(method: Callable[..., Array]) -> Callable[..., Array]:
+    """A sampler with a number and a generator, or with what stands for one."""
+
+    @wraps(method)
+    def asked(self: Any, n: int, rng: Any = None) -> Array:
+        return method(self, check_count(n, "n", 0, error=DomainError), as_generator(rng))
+
+    return asked
+
+
 class Domain(ABC):
     """A region of R^d, or of an affine subspace of it, that carries a density.
 
@@ -47,6 +73,13 @@ class Domain(ABC):
     :meth:`boundary_distance`, :meth:`faces` and :meth:`default_auxiliary`; without a boundary
     it sets :attr:`has_boundary` to False.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Put a door before the methods that users call with arrays of their own."""
+        super().__init_subclass__(**options)
+        for name, door in (("contains", _of_points), ("validate", _of_points), ("sample_uniform", _of_count)):
+            if name in vars(cls):
+                setattr(cls, name, door(vars(cls)[name]))
 
     @property
     @abstractmethod
@@ -159,6 +192,7 @@ class Domain(ABC):
         """
         return ()
 
+    @_of_points
     def validate(self, x: Array) -> None:
         """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` lie outside."""
         self._validate_columns(x)
@@ -196,7 +230,7 @@ class OfDimension(Frozen, Domain):
     _d: int
 
     def __init__(self, d: int) -> None:
-        self._set(_d=as_dimension(d, "d", self._least))
+        self._set(_d=check_count(d, "d", self._least, MOST_COORDINATES, error=DomainError))
 
     @property
     def dim(self) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count, numbers
 from goodstein.domains.base import Domain, Face, shortened
 from goodstein.errors import DomainError
-from goodstein.frozen import Frozen, as_dimension, as_floats
+from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray
 
 POINTS_PER_FACE = 4
@@ -45,11 +46,11 @@ class Box(Frozen, Domain):
     upper: Array
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        low = np.atleast_1d(as_floats(lower, "lower"))
-        high = np.atleast_1d(as_floats(upper, "upper"))
-        if low.ndim > 1 or high.ndim > 1 or 0 in (low.size, high.size):
-            must = "must be numbers or one-dimensional sequences of at least one number"
-            raise DomainError(f"`lower` and `upper` {must}, got shapes {low.shape} and {high.shape}.")
+        given = {"lower": lower, "upper": upper}.items()
+        low, high = (
+            np.atleast_1d(numbers(value, name, ndim=(0, 1), infinite=True, error=DomainError))
+            for name, value in given
+        )
         if low.size != high.size and 1 not in (low.size, high.size):
             sizes = f"`lower` has {low.size} coordinates and `upper` has {high.size}"
             raise DomainError(f"{sizes}; they must agree.")
@@ -180,7 +181,7 @@ class Orthant(Box):
     """
 
     def __init__(self, d: int) -> None:
-        dimension = as_dimension(d, "d", 1)
+        dimension = check_count(d, "d", 1, MOST_COORDINATES, error=DomainError)
         super().__init__(np.zeros(dimension), np.full(dimension, np.inf))
 
     def __reduce__(self) -> tuple[Any, ...]:

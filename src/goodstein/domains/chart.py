@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count, require_functions
 from goodstein.domains.base import Domain, Face
 from goodstein.domains.box import Box
 from goodstein.domains.chart_functions import Function, automatic_derivative, require_metric, values_at
 from goodstein.domains.euclidean import Euclidean
-from goodstein.errors import DomainError, InputError
-from goodstein.frozen import Frozen, as_dimension
+from goodstein.errors import DomainError, InputError, must
+from goodstein.frozen import Frozen
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
-from goodstein.validation import require_functions
 
 
 class Chart(Frozen, Domain):
@@ -92,15 +92,16 @@ class Chart(Frozen, Domain):
             raise DomainError("Chart needs a `metric`, or an `embedding` that induces one, got neither.")
         if jacobian is not None and embedding is None:
             raise DomainError("`jacobian` of Chart belongs to an `embedding`, and there is none.")
-        m = as_dimension(dim, "dim", 1)
+        m = check_count(dim, "dim", 1, MOST_COORDINATES, error=DomainError)
         where = Euclidean(m) if coordinates is None else coordinates
         if not isinstance(where, Domain) or not where.flat or where.basis is not None or where.dim != m:
             reason = f"of Chart must be a part of R^{m} such as Box(...), got {coordinates!r}."
             raise DomainError(reason, argument="coordinates", predicate=True)
-        if not np.iterable(periodic) or isinstance(periodic, str):
-            must = f"of Chart must be a list of the numbers of coordinates, such as [{m - 1}]"
-            raise DomainError(f"{must}, got {periodic!r}.", argument="periodic", predicate=True)
-        indices = tuple(sorted({as_dimension(i, "periodic", 0) for i in periodic}))
+        flat = isinstance(periodic, np.ndarray) and periodic.ndim == 1 and periodic.dtype.kind in "iu"
+        if not flat and not isinstance(periodic, list | tuple):
+            wanted = f"a list of the numbers of coordinates, such as [{m - 1}]"
+            raise must("periodic", wanted, periodic, "Chart", DomainError)
+        indices = tuple(sorted({check_count(i, "periodic", 0, error=DomainError) for i in periodic}))
         for i in indices:
             if not (isinstance(where, Box) and i < m and np.isfinite([where.lower[i], where.upper[i]]).all()):
                 need = "needs a finite side of the box `coordinates`, whose length is its period"

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import MOST, MOST_COORDINATES, check_count, numbers, real_array
 from goodstein.domains.base import OfDimension, refuse_rows, shortened
-from goodstein.errors import DomainError, given, other_domain
-from goodstein.frozen import as_dimension, as_floats
+from goodstein.errors import DomainError, given, must, other_domain
 from goodstein.types import Array, ArrayLike, BoolArray
+from goodstein.validation import as_array
 
 Codes: TypeAlias = npt.NDArray[np.intp]
 """States as whole numbers 0, …, L − 1, (n, d)."""
@@ -97,7 +98,10 @@ class Lattice(OfDimension):
 
         Raises :class:`~goodstein.errors.DomainError` where a row is no state of the lattice.
         """
-        return self._codes(np.asarray(x, dtype=np.float64), "x")
+        states = real_array(x, "x", error=DomainError)
+        if states.ndim != 2 or states.shape[1] != self._d:
+            raise must("x", f"states, an array (n, {self._d})", x, error=DomainError)
+        return self._codes(states, "x")
 
     def embedded(self, x: Array) -> Array:
         """The positions of states among the levels, (n, d): what kernels compare."""
@@ -105,12 +109,22 @@ class Lattice(OfDimension):
 
     def decode(self, codes: npt.ArrayLike) -> Array:
         """The states at given positions, (n, d); the inverse of :meth:`encode`."""
-        return np.asarray(self.levels[np.asarray(codes, dtype=np.intp)])
+        places = as_array(codes, "codes")
+        right = not np.ma.isMA(codes) and places.dtype.kind in "iu" and places.ndim == 2
+        if places.size and not (right and places.min() >= 0 and places.max() < len(self.levels)):
+            wanted = (
+                f"positions among the levels, whole numbers (n, {self._d}) from 0 to {len(self.levels) - 1}"
+            )
+            raise must("codes", wanted, codes, error=DomainError)
+        return np.asarray(self.levels[places.astype(np.intp)])
 
     def shift(self, x: ArrayLike, i: int, step: int = 1) -> Array:
         """¬_i x: coordinate i (from 0) of every row moved on by ``step`` levels, in cyclic order."""
+        codes = self.encode(x)
         shifted = np.array(x, dtype=np.float64)
-        column = self.encode(shifted)[:, i]
+        if check_count(i, "i", 0, error=DomainError) >= self._d:
+            raise must("i", f"a coordinate from 0 to {self._d - 1}", i, error=DomainError)
+        column, step = codes[:, i], check_count(step, "step", -MOST, error=DomainError)
         shifted[:, i] = self.levels[(column + step) % len(self.levels)]
         return shifted
 
@@ -147,12 +161,14 @@ class Lattice(OfDimension):
 
 def _as_levels(levels: Any) -> Array:
     """The levels as an array, (L,), L >= 2."""
-    if hasattr(levels, "__index__") and not np.ndim(levels):
-        return np.arange(as_dimension(levels, "levels", 2), dtype=np.float64)
-    values = as_floats(levels, "levels")
-    if values.ndim != 1 or values.size < 2 or not np.isfinite(values).all():
-        must = "must be a whole number of at least 2, or a sequence of at least two finite numbers"
-        raise DomainError(f"{must}; got {levels!r}.", argument="levels", predicate=True)
+    if isinstance(levels, int | np.integer):
+        return np.arange(
+            check_count(levels, "levels", 2, MOST_COORDINATES, error=DomainError), dtype=np.float64
+        )
+    values = numbers(levels, "levels", error=DomainError)
+    if values.ndim != 1 or values.size < 2:
+        wanted = "a whole number of at least 2, or a sequence of at least two numbers"
+        raise must("levels", wanted, levels, error=DomainError)
     return values
 
 

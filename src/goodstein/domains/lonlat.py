@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from goodstein.constraints import check_flag, real_array
 from goodstein.errors import DomainError, InputError, describe_rows, refuse_rows, warn
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import as_array
 
 
 def from_lonlat(longitude: ArrayLike, latitude: ArrayLike, *, degrees: bool = True) -> Array:
@@ -37,6 +37,7 @@ def from_lonlat(longitude: ArrayLike, latitude: ArrayLike, *, degrees: bool = Tr
     lon, lat = _angles(longitude, "longitude"), _angles(latitude, "latitude")
     if len(lon) != len(lat):
         raise InputError(f"`longitude` has {len(lon)} values and `latitude` has {len(lat)}: each needs one.")
+    check_flag(degrees, "degrees")
     turn, unit = (360.0, "°") if degrees else (2.0 * np.pi, "")
     _require_latitudes(lon, lat, turn, unit)
     outside = (lon < -turn / 2 * (1 + 1e-12)) | (lon > turn * (1 + 1e-12))
@@ -55,14 +56,7 @@ def from_lonlat(longitude: ArrayLike, latitude: ArrayLike, *, degrees: bool = Tr
 
 
 def _angles(values: ArrayLike, name: str) -> Array:
-    try:
-        array = as_array(values)
-    except InputError as error:
-        raise error.told(name) from None
-    if array.dtype.kind not in "iuf":
-        reason = f"must hold real numbers, got dtype {array.dtype}."
-        raise InputError(reason, argument=name, predicate=True)
-    angles = np.array(array, dtype=np.float64)
+    angles = real_array(values, name)
     angles = angles[:, 0] if angles.ndim == 2 and angles.shape[1] == 1 else angles
     if angles.ndim != 1:
         raise InputError(f"must have shape (n,), got {angles.shape}.", argument=name, predicate=True)

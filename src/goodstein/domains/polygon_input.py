@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import DomainError
+from goodstein.constraints import numbers
+from goodstein.errors import DomainError, must
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import is_frame
 
 # Names of the reference systems in degrees that the old `crs` member of GeoJSON carries:
 # "urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326" and their like (EPSG gives degrees 4001-4999).
@@ -33,6 +35,8 @@ def import_shapely() -> Any:
 def as_polygon(shape: ArrayLike, holes: Sequence[ArrayLike]) -> Any:
     """Return ``shape`` as a valid, connected, counter-clockwise shapely polygon of the plane."""
     shapely = import_shapely()
+    if not isinstance(holes, list | tuple | np.ndarray):
+        raise must("holes", "a list of holes, each a list of vertices; [] for none", holes, error=DomainError)
     parts = shapely.get_parts(_union(shapely, _as_geometries(shapely, shape, holes)))
     if any(part.geom_type != "Polygon" for part in parts):
         kinds = ", ".join(sorted({part.geom_type for part in parts} - {"Polygon"}))
@@ -89,16 +93,12 @@ def _union(shapely: Any, geometries: Sequence[Any]) -> Any:
 
 def _as_ring(vertices: ArrayLike, name: str) -> Array:
     """Vertices (n, 2), closed or not."""
-    try:
-        ring = np.array(vertices, dtype=np.float64)
-    except (TypeError, ValueError):
-        must = "must be vertices (n, 2), a shapely polygon or a geopandas column"
-        raise DomainError(f"`{name}` {must}, got {type(vertices).__name__}.") from None
+    if not isinstance(vertices, list | tuple | np.ndarray) and not is_frame(vertices):
+        kinds = "vertices (n, 2), a shapely polygon or a geopandas column"
+        raise must(name, kinds, vertices, error=DomainError)
+    ring = numbers(vertices, name, error=DomainError)
     if ring.ndim != 2 or ring.shape[1] != 2:
-        raise DomainError(f"`{name}` must hold vertices (n, 2), got shape {ring.shape}.")
-    bad = np.flatnonzero(~np.isfinite(ring).all(axis=1))
-    if bad.size:
-        raise DomainError(f"`{name}` must be finite: vertex {bad[0]} is {tuple(ring[bad[0]].tolist())}.")
+        raise must(name, "vertices (n, 2)", ring, error=DomainError)
     different = len(np.unique(ring, axis=0))
     if different < 3:
         raise DomainError(f"`{name}` must hold at least 3 different vertices, got {different}.")

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.errors import DomainError
-from goodstein.frozen import Frozen, as_floats
+from goodstein.frozen import Frozen
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike, BoolArray
 
@@ -60,17 +61,11 @@ class Polytope(Frozen, Domain):
     _radius: float
 
     def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
-        matrix, right = as_floats(A, "A"), np.atleast_1d(as_floats(b, "b"))
-        if matrix.ndim != 2 or 0 in matrix.shape:
-            raise DomainError(f"`A` must be a matrix with one inequality per row, got shape {matrix.shape}.")
+        matrix = numbers(A, "A", ndim=2, error=DomainError)
+        right = np.atleast_1d(numbers(b, "b", ndim=(0, 1), error=DomainError))
         if right.shape != (len(matrix),):
             expected = f"one number for each of the {len(matrix)} rows of `A`"
             raise DomainError(f"must hold {expected}, got shape {right.shape}.", argument="b", predicate=True)
-        for name, values in (("A", matrix), ("b", right)):
-            wrong = np.argwhere(~np.isfinite(values))
-            if len(wrong):
-                reason = f"must be finite; row {wrong[0][0]} is not. Drop inequalities without bound."
-                raise DomainError(reason, argument=name, predicate=True)
         norms = np.linalg.norm(matrix, axis=1)
         if not norms.all():
             raise DomainError(f"Row {np.argmin(norms)} of `A` is zero, so it constrains nothing. Drop it.")

@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from goodstein.constraints import MOST_COORDINATES, check_count
 from goodstein.domains.base import ROUNDING, Domain, Face, refuse_rows
-from goodstein.frozen import Frozen, as_dimension
+from goodstein.errors import DomainError
+from goodstein.frozen import Frozen
 from goodstein.types import Array, BoolArray
 
 POINTS_PER_FACE = 4
@@ -64,7 +66,7 @@ class Simplex(Frozen, Domain):
     parts: int
 
     def __init__(self, parts: int) -> None:
-        self._set(parts=as_dimension(parts, "parts", 2))
+        self._set(parts=check_count(parts, "parts", 2, MOST_COORDINATES, error=DomainError))
 
     @property
     def dim(self) -> int:

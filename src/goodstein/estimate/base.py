@@ -12,7 +12,7 @@ import numpy as np
 from goodstein.auxiliary.base import Auxiliary, BoundaryDistance
 from goodstein.domains.base import Domain
 from goodstein.domains.euclidean import Euclidean
-from goodstein.errors import DomainError, InputError
+from goodstein.errors import DomainError, InputError, must
 from goodstein.families import Truncated
 from goodstein.types import Array, BoolArray
 
@@ -165,6 +165,8 @@ def restricted(distribution: Any, domain: Domain) -> Any:
 
 def as_names(names: Sequence[str], family: str) -> tuple[str, ...]:
     """Names of parameters, all of them different."""
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise must("names", "a list of strings, one for each parameter", names, family)
     found = tuple(names)
     twice = [name for i, name in enumerate(found) if name in found[:i]]
     if twice:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import DomainError, InputError
@@ -16,7 +17,7 @@ from goodstein.estimate.fit import Fit
 from goodstein.estimate.minimise import EstimationObjective, minimise
 from goodstein.estimate.parametric import Parametric
 from goodstein.types import RNG
-from goodstein.validation import as_data, as_generator, check_count
+from goodstein.validation import as_data, as_generator
 
 
 class Estimator(ABC):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, require_functions
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.estimate.base import AffineScores, ModelFamily, Sample, as_names, by_name
 from goodstein.estimate.functions import FIRST, SECOND, Lines
@@ -66,10 +67,11 @@ class ExponentialFamily(ModelFamily):
     sample: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("statistic", "base", "gradient", "laplacian", "sample"):
-            function = getattr(self, name)
-            if not callable(function) and not (function is None and name != "statistic"):
-                raise InputError(f"`{name}` of ExponentialFamily must be a function, got {function!r}.")
+        given = {
+            name: getattr(self, name) for name in ("statistic", "base", "gradient", "laplacian", "sample")
+        }
+        functions = {name: one for name, one in given.items() if one is not None or name == "statistic"}
+        require_functions(functions, "ExponentialFamily")
         if (self.gradient is None) != (self.laplacian is None):
             raise InputError(
                 "`gradient` and `laplacian` of ExponentialFamily belong together: pass both, or neither."
@@ -153,13 +155,17 @@ class _LogDensity:
 
 def _is_jax(function: Function, x: Array) -> bool:
     """Whether it returns JAX arrays."""
-    return framework_of(function(x[:1].copy())) == "jax"
+    return framework_of(asked(function, _named(function), x[:1].copy())) == "jax"
 
 
 def _values(function: Function, x: Array) -> Array:
     """What the function returns, in double precision; a copy of the points does no harm to the data."""
     with Jax().context() if _is_jax(function, x) else nullcontext():
-        return np.asarray(function(x.copy()), dtype=np.float64)
+        return answered(asked(function, _named(function), x.copy()), _named(function))
+
+
+def _named(function: Function) -> str:
+    return f"`{getattr(function, '__name__', repr(function))}` of ExponentialFamily"
 
 
 def _matrix(function: Function, x: Array, name: str) -> Array:

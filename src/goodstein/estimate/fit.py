@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.adapters.model import as_model
+from goodstein.constraints import check_count, check_share
 from goodstein.data.rows import SeenRows
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.errors import InputError
@@ -22,7 +23,7 @@ from goodstein.models.influence import Influence, solved
 from goodstein.models.provenance import Fittable
 from goodstein.text import Line, Report, Table, plain, readable
 from goodstein.types import RNG, Array
-from goodstein.validation import as_generator, check_count, check_share, draw_seed
+from goodstein.validation import as_generator, draw_seed
 
 MOST_LINES = 24
 """Parameters in a printed table."""

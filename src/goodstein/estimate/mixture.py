@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_option, number
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
 from goodstein.estimate.base import ModelFamily, Sample, Scores, require_full, restricted
@@ -18,10 +19,9 @@ from goodstein.estimate.components import (
     MixtureEvaluation,
 )
 from goodstein.families import GaussianMixture
-from goodstein.families.checks import as_positive, require_spread
+from goodstein.families.checks import require_spread
 from goodstein.numerics.distances import squared_distances
 from goodstein.types import Array, BoolArray
-from goodstein.validation import check_count
 
 Covariance = Literal["spherical", "diagonal", "full"]
 KINDS = get_args(Covariance)
@@ -98,15 +98,11 @@ class Mixture(ModelFamily):
 
     def __post_init__(self) -> None:
         check_count(self.components, "components")
-        if self.covariance not in KINDS:
-            known = ", ".join(map(repr, KINDS))
-            raise InputError(f"`covariance` must be one of {known}, got {self.covariance!r}.")
+        check_option(self.covariance, "covariance", KINDS)
         for name, value in (("scale", self.scale), ("smallest_scale", self.smallest_scale)):
             if value is not None:
-                object.__setattr__(self, name, as_positive(name, value))
-        is_number = isinstance(self.margin, int | float) and not isinstance(self.margin, bool)
-        if not (is_number and 0 <= self.margin < 100):
-            raise InputError(f"`margin` must be a number of at least 0, got {self.margin!r}.")
+                object.__setattr__(self, name, number(value, name, above=0.0))
+        number(self.margin, "margin", least=0.0, below=100.0)
         if self.scale is not None and self.smallest_scale is not None:
             raise InputError("`scale` fixes all scales, so `smallest_scale` has no use. Pass one of them.")
         if self.scale is not None and self.covariance != "spherical":
@@ -254,11 +250,11 @@ class MixtureScores(Scores):
     def starts(self, count: int, rng: np.random.Generator) -> Sequence[Array]:
         """Clusters of k-means, each time from other centres, and from the second on other scales."""
         starts = []
-        for number in range(count if self.k > 1 else 1):
+        for k in range(count if self.k > 1 else 1):
             centers, labels = self._clusters(rng)
             shares = np.bincount(labels, minlength=self.k) / self.n
             spread = np.stack([self.z[labels == c].std(axis=0) for c in range(self.k)])
-            factor = np.exp(rng.uniform(-0.5, 1.0, size=(self.k, 1))) if number else 1.0
+            factor = np.exp(rng.uniform(-0.5, 1.0, size=(self.k, 1))) if k else 1.0
             spread = np.maximum(spread * factor, 1.5 * self.floor)
             if self.family.covariance == "full":
                 row, column = self.triangle

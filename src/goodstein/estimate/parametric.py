@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows, quiet, warn
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows, must, quiet, warn
 from goodstein.estimate.base import AT_BOUND, Evaluation, ModelFamily, Sample, Scores, as_names, by_name
 from goodstein.estimate.functions import At, ByDifferences, ByJax, Recognised
 from goodstein.families import Truncated
-from goodstein.families.checks import as_parameter
 from goodstein.models.callables import Kind
 from goodstein.models.model import Model
 from goodstein.numerics.differentiate import gradient
@@ -75,13 +75,11 @@ class Parametric(ModelFamily):
     def __post_init__(self) -> None:
         if (self.log_density is None) == (self.score is None):
             raise InputError("Parametric needs a `log_density` or a `score`, one of them.")
-        for name in ("log_density", "score", "sample"):
-            function = getattr(self, name)
-            if function is not None and not callable(function):
-                raise InputError(f"`{name}` of Parametric must be a function, got {function!r}.")
+        given = {name: getattr(self, name) for name in ("log_density", "score", "sample")}
+        require_functions({name: one for name, one in given.items() if one is not None}, "Parametric")
         if self.start is None:
             raise InputError("Parametric needs a `start`: parameters (p,) from which to search.")
-        starts = as_parameter("start", self.start)
+        starts = numbers(self.start, "start")
         if starts.ndim > 2:
             raise InputError(f"`start` must be of shape (p,) or (s, p), got {starts.shape}.")
         object.__setattr__(self, "start", np.atleast_2d(starts))
@@ -99,11 +97,14 @@ class Parametric(ModelFamily):
         """Lower and upper bounds, (p,)."""
         if self.bounds is None:
             return np.full(p, -np.inf), np.full(p, np.inf)
-        pairs = list(self.bounds)
-        if len(pairs) != p or any(len(pair) != 2 for pair in pairs):
-            raise InputError(f"`bounds` must hold {p} pairs (lower, upper), one for every parameter.")
-        lower = np.array([-np.inf if low is None else low for low, _ in pairs], dtype=np.float64)
-        upper = np.array([np.inf if high is None else high for _, high in pairs], dtype=np.float64)
+        wanted = f"{p} pairs (lower, upper), one for every parameter, of numbers or None"
+        pairs = list(self.bounds) if isinstance(self.bounds, list | tuple | np.ndarray) else []
+        if len(pairs) != p or not all(isinstance(pair, list | tuple | np.ndarray) for pair in pairs):
+            raise must("bounds", wanted, self.bounds, "Parametric")
+        if any(len(pair) != 2 for pair in pairs):
+            raise must("bounds", wanted, self.bounds, "Parametric")
+        filled = [[-np.inf if low is None else low, np.inf if high is None else high] for low, high in pairs]
+        lower, upper = numbers(filled, "bounds", infinite=True, of="Parametric").T
         wrong = np.flatnonzero(~(lower < upper))
         if wrong.size:
             which = f"`bounds` of parameter {wrong[0]} are {pairs[wrong[0]]}"

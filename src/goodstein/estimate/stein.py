@@ -17,8 +17,9 @@ import numpy as np
 
 from goodstein.adapters.model import as_model
 from goodstein.auditing.conditions import check_boundary
+from goodstein.data.points import Points
 from goodstein.engine.reduce import quadratic_forms
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.estimate.base import AffineScores, ModelFamily, Sample, Scores
 from goodstein.estimate.estimator import Estimator
 from goodstein.estimate.faces import constant_score, of_flat_density
@@ -28,7 +29,7 @@ from goodstein.kernels.base import Kernel
 from goodstein.kernels.whitened import Whitened
 from goodstein.models.model import Model
 from goodstein.numerics.distances import squared_distances
-from goodstein.operators.base import Operator, as_operator
+from goodstein.operators.base import Operator, as_operator, may_take
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.langevin import Langevin
 from goodstein.pipeline.audit import advised
@@ -260,8 +261,8 @@ class MinimumStein(Estimator):
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
-        if self.operator is not None:
-            as_operator(self.operator)
+        if self.operator is not None and not may_take(as_operator(self.operator), Points):
+            raise must("operator", "an operator of points such as Langevin()", self.operator, "MinimumStein")
         if self.kernel is not None:
             choose_kernel(self.kernel, Langevin())
         super().__post_init__()

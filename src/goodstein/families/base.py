@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.domains import Domain
 from goodstein.families.checks import as_points
 from goodstein.families.coordinates import Coordinate
@@ -17,7 +18,7 @@ from goodstein.models.influence import STEP, Influence, of_maximum
 from goodstein.models.latent import LatentModel
 from goodstein.models.provenance import FittableValue
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 LONGEST_REPR = 80
 LIKELIHOOD = "maximum likelihood"
@@ -50,7 +51,7 @@ class Family(FittableValue, ABC):
 
     def sample(self, n: int, rng: RNG = None) -> Array:
         """Draw ``n`` independent points, (n, d)."""
-        drawn = self._draw(check_count(n, "n", 0), np.random.default_rng(rng))
+        drawn = self._draw(check_count(n, "n", 0), as_generator(rng))
         return drawn[:, None] if drawn.ndim == 1 else drawn
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:

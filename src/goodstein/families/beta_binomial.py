@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import check_count, number
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_positive
+from goodstein.families.checks import as_pairs
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 
 class BetaBinomial(Family):
@@ -57,7 +58,7 @@ class BetaBinomial(Family):
     _logs: Array
 
     def __init__(self, count: int, a: ArrayLike, b: ArrayLike) -> None:
-        n, a, b = check_count(count, "count"), as_positive("a", a), as_positive("b", b)
+        n, a, b = check_count(count, "count"), number(a, "a", above=0.0), number(b, "b", above=0.0)
         logs = [_log_choose(n, x) + _log_beta(a + x, b + n - x) - _log_beta(a, b) for x in range(n + 1)]
         self._set(count=n, a=a, b=b, _logs=np.array(logs), domain=Lattice(n + 1, 1))
 
@@ -86,14 +87,22 @@ class BetaBinomial(Family):
     def conditional_score(self, x: Array, z: Array) -> Array:
         """1 − q(¬x | z)/q(x | z), (n, 1), for probabilities z, (n, 1)."""
         n = self.count
+        x, z = as_pairs(self._counts(x), z, (1,))
+        if ((z <= 0) | (z >= 1)).any():
+            raise must("z", "probabilities between 0 and 1", z)
         odds = z / (1.0 - z)
         inner = (n - x) / (x + 1.0) * odds
         return np.asarray(1.0 - np.where(x == n, odds**-n, inner))
 
     def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> Array:
         """Draws of z for each count, (n, draws, 1)."""
-        x = self._points(x)[:, None]
+        x, draws, rng = self._counts(x)[:, None], check_count(draws, "draws"), as_generator(rng)
         return rng.beta(self.a + x, self.b + self.count - x, (len(x), draws, 1))
+
+    def _counts(self, x: ArrayLike) -> Array:
+        points = self._points(x)
+        self.domain.validate(points)
+        return points
 
 
 def _log_choose(n: int, k: int) -> float:

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import SCORE_MATCHING, Family
-from goodstein.families.checks import as_parameter
 from goodstein.families.directions import as_directions, drawn_by_rejection
 from goodstein.models.influence import solved
 from goodstein.types import Array, ArrayLike
@@ -54,7 +54,7 @@ class Bingham(Family):
     A: Array
 
     def __init__(self, A: ArrayLike) -> None:
-        matrix = as_parameter("A", A)
+        matrix = numbers(A, "A")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
             reason = f"expected a square matrix of at least 2 rows, got shape {matrix.shape}."
             raise InputError(reason, argument="A")

@@ -4,124 +4,66 @@ from __future__ import annotations
 
 import numpy as np
 
+from goodstein.constraints import LARGEST, numbers, real_array
 from goodstein.domains import Domain, Simplex
-from goodstein.errors import InputError, describe_rows, refuse_rows
+from goodstein.errors import InputError, describe_rows, must, refuse_rows
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import as_data
 
 
-def as_floats(name: str, value: ArrayLike) -> Array:
-    """``value`` as float64 array, without promise about shape or finiteness."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "biufO":
-            raise TypeError
-        return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"expected real numbers, got {value!r:.60}.", argument=name) from None
-
-
-def as_parameter(name: str, value: ArrayLike) -> Array:
-    """A parameter: finite floats of any shape, at least one, in an array that nobody else holds."""
-    array = as_floats(name, value).copy()
-    if array.size == 0:
-        raise InputError(f"expected numbers, got an empty array of shape {array.shape}.", argument=name)
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        found = f"{len(bad)} of {array.size} entries are not finite, the first is{_index(bad[0])}."
-        raise InputError(found, argument=name)
-    return array
-
-
-def as_vector(name: str, value: ArrayLike) -> Array:
+def vector(value: ArrayLike, name: str, above: float = -np.inf) -> Array:
     """A parameter with one number per coordinate; a scalar is a vector of one."""
-    array = as_parameter(name, value)
-    if array.ndim > 1:
-        raise InputError(
-            f"expected a number or a vector, got an array of shape {array.shape}.", argument=name
-        )
-    return np.atleast_1d(array)
+    return np.atleast_1d(numbers(value, name, ndim=(0, 1), above=above))
 
 
 def as_vectors(**parameters: ArrayLike) -> list[Array]:
     """Vectors of one length; those of length one are repeated."""
-    vectors = {name: as_vector(name, value) for name, value in parameters.items()}
-    d = max(len(vector) for vector in vectors.values())
-    if any(len(vector) not in (1, d) for vector in vectors.values()):
-        lengths = ", ".join(f"`{name}` has {len(vector)}" for name, vector in vectors.items())
+    vectors = {name: vector(value, name) for name, value in parameters.items()}
+    d = max(len(one) for one in vectors.values())
+    if any(len(one) not in (1, d) for one in vectors.values()):
+        lengths = ", ".join(f"`{name}` has {len(one)}" for name, one in vectors.items())
         raise InputError(f"Parameters of different lengths: {lengths}. Give each one number, or all as many.")
-    return [np.broadcast_to(vector, d).copy() for vector in vectors.values()]
-
-
-def require_positive(name: str, value: Array) -> None:
-    """Raise where an entry is zero or negative, and say which."""
-    bad = np.argwhere(~(value > 0))
-    if len(bad):
-        first = f"{value[tuple(bad[0])]:g} is the value{_index(bad[0])}"
-        raise InputError(f"must be positive, but {first}.", argument=name)
-
-
-def as_number(name: str, value: ArrayLike, what: str = "number") -> float:
-    """A single number."""
-    array = as_parameter(name, value)
-    if array.ndim:
-        raise InputError(f"expected one {what}, got an array of shape {array.shape}.", argument=name)
-    return float(array)
-
-
-def as_positive(name: str, value: ArrayLike) -> float:
-    """A single positive number."""
-    number = as_number(name, value)
-    require_positive(name, np.array(number))
-    return number
-
-
-def as_nonnegative(name: str, value: ArrayLike) -> float:
-    """A single number that is not negative."""
-    number = as_number(name, value)
-    if number < 0:
-        raise InputError(f"must not be negative, got {number:g}.", argument=name)
-    return number
+    return [np.broadcast_to(one, d).copy() for one in vectors.values()]
 
 
 def as_entries(name: str, value: ArrayLike, count: int, what: str) -> Array:
     """A vector of so many entries, one for each of something; a number stands for all."""
-    vector = as_vector(name, value)
-    if len(vector) not in (1, count):
+    entries = vector(value, name)
+    if len(entries) not in (1, count):
         expected = f"expected one number or {count}, one for each {what}"
-        raise InputError(f"{expected}, got {len(vector)}.", argument=name)
-    return np.broadcast_to(vector, count).copy()
+        raise InputError(f"{expected}, got {len(entries)}.", argument=name)
+    return np.broadcast_to(entries, count).copy()
 
 
 def as_domain(value: Domain) -> Domain:
     """A domain, and nothing that only looks like one."""
     if not isinstance(value, Domain):
-        raise InputError(f"expected a domain such as Box or Ball, got {value!r:.60}.", argument="domain")
+        raise must("domain", "a domain such as Box or Ball", value)
     return value
 
 
-def as_points(x: ArrayLike, d: int) -> Array:
+def as_points(x: ArrayLike, d: int, name: str = "x") -> Array:
     """Points (n, d) at which a family is evaluated; for d = 1 also (n,)."""
-    points = as_floats("x", x)
+    points = real_array(x, name)
     if points.ndim == 1 and d == 1:
-        return points[:, None]
+        points = points[:, None]
     if points.ndim != 2 or points.shape[1] != d:
         hint = " For a single point pass x[None, :]." if points.shape == (d,) else ""
-        raise InputError(f"expected shape (n, {d}), got {points.shape}.{hint}", argument="x")
+        raise InputError(f"expected shape (n, {d}), got {points.shape}.{hint}", argument=name)
+    far = (np.abs(points) > LARGEST**2).any(axis=1)
+    refuse_rows(far, f"hold values beyond {LARGEST**2:g} in size.", "Remove them.", argument=name)
+    refuse_rows(
+        ~np.isfinite(points).all(axis=1), "hold NaN or infinite values.", "Remove them.", argument=name
+    )
     return points
 
 
 def as_sample(x: ArrayLike) -> Array:
     """Observations (n, d), n >= 2 and all finite, from which a family is fitted; (n,) is one column."""
-    points = as_floats("x", x)
-    if points.ndim == 1:
-        points = points[:, None]
-    if points.ndim != 2 or points.shape[1] == 0:
-        raise InputError(f"expected shape (n, d), got {points.shape}.", argument="x")
-    if len(points) < 2:
-        raise InputError(f"a fit needs at least 2 rows, got {len(points)}.", argument="x")
-    bad = ~np.isfinite(points).all(axis=1)
-    refuse_rows(bad, "hold NaN or infinite values.", "Remove or impute them.", argument="x")
-    return points
+    try:
+        return as_data(x, use="a fit", largest=LARGEST)
+    except InputError as error:
+        raise error.told("x") from None
 
 
 def require_spread(x: Array, name: str = "`x`") -> None:
@@ -147,5 +89,9 @@ def as_compositions(x: ArrayLike) -> Array:
     return points
 
 
-def _index(position: Array) -> str:
-    return f" at index {', '.join(map(str, position))}" if len(position) else ""
+def as_pairs(x: Array, z: ArrayLike, width: tuple[int, ...]) -> tuple[Array, Array]:
+    """Points, and a latent value for each of them, (n, *width)."""
+    latent = real_array(z, "z")
+    if latent.shape != (len(x), *width) or not np.isfinite(latent).all():
+        raise must("z", f"finite numbers of shape {(len(x), *width)}, one row for each point", z)
+    return x, latent

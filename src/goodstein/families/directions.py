@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
-from goodstein.families.checks import as_parameter, as_sample
+from goodstein.families.checks import as_sample
 from goodstein.types import Array, ArrayLike
 
 EQUAL = 1e-30
@@ -31,7 +32,7 @@ def drawn_by_rejection(n: int, shape: tuple[int, ...], accepted: Callable[[int],
 
 def as_direction(name: str, value: ArrayLike) -> Array:
     """A unit vector of at least two coordinates."""
-    vector = as_parameter(name, value)
+    vector = numbers(value, name)
     if vector.ndim != 1 or len(vector) < 2:
         reason = f"expected a vector of at least 2 coordinates, got shape {vector.shape}."
         raise InputError(reason, argument=name)

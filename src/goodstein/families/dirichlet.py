@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.domains import Simplex
 from goodstein.errors import InputError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_compositions, as_vector, require_positive
+from goodstein.families.checks import as_compositions, vector
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.gamma import log_gamma_variates
 from goodstein.types import Array, ArrayLike
@@ -60,8 +60,7 @@ class Dirichlet(Family):
     _free = free(alpha=Positive())
 
     def __init__(self, alpha: ArrayLike) -> None:
-        alpha = as_vector("alpha", alpha)
-        require_positive("alpha", alpha)
+        alpha = vector(alpha, "alpha", above=0.0)
         if len(alpha) < 2:
             raise InputError(f"a composition has at least 2 parts, got {len(alpha)}.", argument="alpha")
         self._set(alpha=alpha, domain=Simplex(len(alpha)))

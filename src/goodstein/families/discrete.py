@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families.base import LIKELIHOOD, Family
-from goodstein.families.checks import as_parameter, as_sample
+from goodstein.families.checks import as_sample
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 EXACT_STATES = 1 << 16
 """Lattices with at most so many states are sampled exactly."""
@@ -78,7 +79,7 @@ class LatticeFamily(Family):
         ``sweeps`` or bring a sampler of your own: ``Model(score=q.score, sample=..., domain=q.domain)``.
         """
         n, sweeps = check_count(n, "n", 0), check_count(sweeps, "sweeps")
-        generator = np.random.default_rng(rng)
+        generator = as_generator(rng)
         if self.domain.size > EXACT_STATES:
             return self.domain.decode(self._gibbs(n, sweeps, generator))
         cumulative = self._enumerated[1]
@@ -126,7 +127,7 @@ class LatticeFamily(Family):
 
 def as_couplings(name: str, value: ArrayLike) -> Array:
     """A symmetric matrix (d, d) with zeros on its diagonal."""
-    matrix = as_parameter(name, value)
+    matrix = numbers(value, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"expected a square matrix (d, d), got shape {matrix.shape}.", argument=name)
     if not np.array_equal(matrix, matrix.T):
@@ -154,14 +155,6 @@ def as_states(x: ArrayLike, levels: ArrayLike) -> tuple[Lattice, Codes]:
     points = as_sample(x)
     lattice = Lattice(levels, points.shape[1])
     return lattice, lattice.encode(points)
-
-
-def as_penalty(value: float) -> float:
-    """A number that is not negative."""
-    penalty = as_parameter("penalty", value)
-    if penalty.ndim or penalty < 0:
-        raise InputError(f"expected a number of at least 0, got {value!r}.", argument="penalty")
-    return float(penalty)
 
 
 def maximum_likelihood(statistics: Array, observed: Array, penalty: float) -> Array:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from goodstein.constraints import real_array
 from goodstein.domains import Box
-from goodstein.errors import InputError, refuse_rows
+from goodstein.errors import InputError, must, refuse_rows
 from goodstein.families.base import Family
-from goodstein.families.checks import as_floats
 from goodstein.survival.data import Censored, as_censored
 from goodstein.types import Array, ArrayLike, BoolArray
 
@@ -104,7 +104,9 @@ class Lifetimes(Family):
         return self._log_hazard(t) - self._cumulative_hazard(t)
 
     def _elementwise(self, function: Callable[[Array], Array], t: ArrayLike, before: float) -> Array:
-        times = as_floats("t", t)
+        times = real_array(t, "t")
+        if not np.isfinite(times).all():
+            raise must("t", "finite times", t)
         inside = times >= 0
         out = np.full(times.shape, np.nan)
         # Limits at zero and far out are infinite or zero by right, not by mistake.

@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_names, number
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.families.base import Family
-from goodstein.families.checks import as_number
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_array
 
 STATISTICS = ("edges", "two_stars", "triangles")
 
@@ -84,7 +84,7 @@ class ERGM(Family):
     ) -> None:
         count = check_count(nodes, "nodes", FEWEST)
         given = zip(STATISTICS, (edges, two_stars, triangles), strict=True)
-        self._set(nodes=count, **{name: as_number(name, value) for name, value in given})
+        self._set(nodes=count, **{name: number(value, name) for name, value in given})
         self._set(domain=Lattice(2, count * (count - 1) // 2))
 
     @classmethod
@@ -103,17 +103,12 @@ class ERGM(Family):
             the coefficient of triangles tends to −∞. Use one with :class:`ParametricBootstrap`, where
             such a graph may be simulated.
         """
-        names = (statistics,) if isinstance(statistics, str) else tuple(statistics)
-        if not names or not set(names) <= set(STATISTICS):
-            must = f"must be some of {', '.join(STATISTICS)}, got {statistics!r}."
-            raise InputError(must, argument="statistics", predicate=True)
+        names = check_names(statistics, "statistics", STATISTICS)
         adjacency = as_graph(graph).adjacency
         i, j = all_pairs(len(adjacency)).T
         columns = [STATISTICS.index(name) for name in names]
         change = _changes(adjacency)[:, i, j][columns].T
-        if not (np.isfinite(ridge) and ridge >= 0):
-            raise InputError(f"`ridge` must be a number that is not negative, got {ridge!r}.")
-        coefficients = _logistic(change, adjacency[i, j], float(ridge))
+        coefficients = _logistic(change, adjacency[i, j], number(ridge, "ridge", least=0.0))
         return cls(len(adjacency), **dict(zip(names, coefficients.tolist(), strict=True)))
 
     @classmethod
@@ -134,7 +129,12 @@ class ERGM(Family):
 
     def log_odds(self, adjacency: ArrayLike) -> Array:
         """Log odds of every edge given all others, (…, N, N); the diagonal has no meaning."""
-        changes = _changes(np.asarray(adjacency, dtype=np.float64))
+        graphs = as_array(adjacency, "adjacency")
+        square = graphs.ndim >= 2 and graphs.shape[-2:] == (self.nodes, self.nodes)
+        if not square or graphs.dtype.kind not in "biuf" or not np.isin(graphs, (0, 1)).all():
+            wanted = f"adjacency matrices of zeros and ones, (..., {self.nodes}, {self.nodes})"
+            raise must("adjacency", wanted, adjacency)
+        changes = _changes(graphs.astype(np.float64))
         return np.asarray(np.tensordot(self.coefficients, changes, axes=1))
 
     def score(self, x: ArrayLike) -> Array:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import InputError
-from goodstein.families.checks import as_positive
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes
 from goodstein.types import Array, BoolArray
@@ -50,7 +50,7 @@ class Exponential(Lifetimes):
     _free = free(scale=Positive())
 
     def __init__(self, scale: float = 1.0) -> None:
-        self._set(scale=as_positive("scale", scale))
+        self._set(scale=number(scale, "scale", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float]:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import InputError
-from goodstein.families.checks import as_positive
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, maximise, times_log
 from goodstein.types import Array, BoolArray
@@ -62,7 +62,7 @@ class Gamma(Lifetimes):
     _free = free(shape=Positive(), scale=Positive())
 
     def __init__(self, shape: float = 1.0, scale: float = 1.0) -> None:
-        self._set(shape=as_positive("shape", shape), scale=as_positive("scale", scale))
+        self._set(shape=number(shape, "shape", above=0.0), scale=number(scale, "scale", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

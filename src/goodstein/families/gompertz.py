@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.errors import InputError
-from goodstein.families.checks import as_parameter, as_positive
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, increasing_root
 from goodstein.types import Array, BoolArray
@@ -61,12 +61,9 @@ class Gompertz(Lifetimes):
     _free = free(rate=Positive(), growth=Positive())
 
     def __init__(self, rate: float = 1.0, growth: float = 1.0) -> None:
-        slope = as_parameter("growth", growth)
-        if slope.ndim or slope < 0:
-            why = "With a hazard that falls exponentially some lives would never end."
-            reason = f"expected one number that is not negative, got {growth!r:.60}. {why}"
-            raise InputError(reason, argument="growth")
-        self._set(rate=as_positive("rate", rate), growth=float(slope))
+        wanted = "a number of at least 0; with a hazard that falls exponentially some lives would never end"
+        self._set(growth=number(growth, "growth", least=0.0, wanted=wanted))
+        self._set(rate=number(rate, "rate", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_option, number
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
@@ -82,10 +83,8 @@ class Ising(LatticeFamily):
             spins never occurs.
         """
         lattice, codes = discrete.as_states(x, SPINS)
-        spins, ridge, d = _spins(codes), discrete.as_penalty(penalty), lattice.dim
-        if method not in (None, "likelihood", "pseudolikelihood"):
-            reason = f'expected "likelihood" or "pseudolikelihood", got {method!r}.'
-            raise InputError(reason, argument="method")
+        spins, ridge, d = _spins(codes), number(penalty, "penalty", least=0.0), lattice.dim
+        check_option(method, "method", (None, "likelihood", "pseudolikelihood"))
         small = lattice.size <= discrete.FIT_STATES
         if method == "likelihood" and not small:
             reason = f"the likelihood of {d} spins needs 2^{d} states; at most 2^12 are summed over."

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import number, numbers
 from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.bingham import sample_bingham
-from goodstein.families.checks import as_nonnegative, as_parameter
 from goodstein.families.directions import as_directions, drawn_by_rejection
 from goodstein.types import Array, ArrayLike
 
@@ -58,7 +58,7 @@ class Kent(Family):
     beta: float
 
     def __init__(self, axes: ArrayLike, kappa: float, beta: float) -> None:
-        rows = as_parameter("axes", axes)
+        rows = numbers(axes, "axes")
         if rows.shape != (3, 3):
             reason = f"expected the three axes as rows, (3, 3), got shape {rows.shape}."
             raise InputError(reason, argument="axes")
@@ -67,7 +67,7 @@ class Kent(Family):
             reason = f"the rows must be orthonormal, but their scalar products are wrong by {gap:.3g}."
             remedy = "np.linalg.qr(np.asarray(axes, dtype=float).T)[0].T makes them so, up to signs."
             raise InputError(reason, argument="axes", remedy=remedy)
-        kappa, beta = as_nonnegative("kappa", kappa), as_nonnegative("beta", beta)
+        kappa, beta = number(kappa, "kappa", least=0.0), number(beta, "beta", least=0.0)
         self._set(axes=rows, kappa=kappa, beta=beta, domain=Sphere(3))
 
     @classmethod

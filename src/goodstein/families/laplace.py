@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains import Euclidean
 from goodstein.families.base import Family
-from goodstein.families.checks import as_sample, as_vectors, require_positive, require_spread
+from goodstein.families.checks import as_sample, as_vectors, require_spread
 from goodstein.families.coordinates import Location, Positive, free
 from goodstein.types import Array, ArrayLike
 
@@ -55,7 +56,7 @@ class Laplace(Family):
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> None:
         center, spread = as_vectors(loc=loc, scale=scale)
-        require_positive("scale", spread)
+        numbers(scale, "scale", above=0.0)
         self._set(loc=center, scale=spread, domain=Euclidean(len(center)))
 
     @classmethod

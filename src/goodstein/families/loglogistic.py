@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from goodstein.families.checks import as_positive
+from goodstein.constraints import number
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, divided, maximise, times_log
 from goodstein.types import Array, BoolArray
@@ -55,7 +55,7 @@ class LogLogistic(Lifetimes):
     _free = free(scale=Positive(), shape=Positive())
 
     def __init__(self, scale: float = 1.0, shape: float = 1.0) -> None:
-        self._set(scale=as_positive("scale", scale), shape=as_positive("shape", shape))
+        self._set(scale=number(scale, "scale", above=0.0), shape=number(shape, "shape", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from goodstein.families.checks import as_number, as_positive
+from goodstein.constraints import number
 from goodstein.families.coordinates import Location, Positive, free
 from goodstein.families.durations import Lifetimes, maximise
 from goodstein.types import Array, BoolArray
@@ -58,7 +58,7 @@ class LogNormal(Lifetimes):
     _free = free(mu=Location("sigma"), sigma=Positive())
 
     def __init__(self, mu: float = 0.0, sigma: float = 1.0) -> None:
-        self._set(mu=as_number("mu", mu), sigma=as_positive("sigma", sigma))
+        self._set(mu=number(mu, "mu"), sigma=number(sigma, "sigma", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

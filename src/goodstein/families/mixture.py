@@ -7,16 +7,17 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import LARGEST, check_count, numbers
 from goodstein.domains import Euclidean
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_parameter, as_sample, as_vector, require_positive, require_spread
+from goodstein.families.checks import as_pairs, as_sample, require_spread, vector
 from goodstein.families.coordinates import Definite, Location, Shares, free
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 
 class GaussianMixture(Family):
@@ -67,13 +68,12 @@ class GaussianMixture(Family):
     _free = free(weights=Shares(), means=Location("covs"), covs=Definite())
 
     def __init__(self, weights: ArrayLike, means: ArrayLike, covs: ArrayLike = 1.0) -> None:
-        weights = as_vector("weights", weights)
-        require_positive("weights", weights)
+        weights = vector(weights, "weights", above=0.0)
         if abs(weights.sum() - 1) > 1e-8:
             reason = f"must sum to 1, but the sum is {weights.sum():.10g}."
             remedy = "Divide them by their sum if that is what you mean."
             raise InputError(reason, argument="weights", remedy=remedy)
-        means = as_parameter("means", means)
+        means = numbers(means, "means")
         if means.ndim == 1:
             means = means[:, None]
         k = len(weights)
@@ -105,7 +105,7 @@ class GaussianMixture(Family):
             raise ImportError(needs) from None
         # Standardised first, because scikit-learn's regularisation is absolute.
         center, scale = x.mean(axis=0), x.std(axis=0)
-        seed = int(np.random.default_rng(rng).integers(2**31))
+        seed = int(as_generator(rng).integers(2**31))
         estimator = Estimator(k, n_init=5, max_iter=2000, tol=1e-6, random_state=seed)
         estimator.fit((x - center) / scale)
         if not estimator.converged_:
@@ -143,13 +143,17 @@ class GaussianMixture(Family):
 
     def conditional_score(self, x: Array, z: npt.NDArray[np.intp]) -> Array:
         """Σ_z⁻¹(μ_z − x), (n, d), for labels (n,)."""
+        x, labels = as_pairs(self._points(x), z, ())
+        if not np.isin(labels, np.arange(len(self.weights))).all():
+            raise must("z", f"labels of components, from 0 to {len(self.weights) - 1}", z)
         score = np.empty_like(x)
         for j, (mean, scatter) in enumerate(zip(self.means, self._scatters, strict=True)):
-            score[z == j] = (mean - x[z == j]) @ scatter.precision
+            score[labels == j] = (mean - x[labels == j]) @ scatter.precision
         return score
 
     def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Labels by the responsibilities of the components, (n, draws)."""
+        x, draws, rng = self._points(x), check_count(draws, "draws"), as_generator(rng)
         edges = np.cumsum(self._responsibilities(x)[:, :-1], axis=1)
         return np.asarray((rng.random((len(x), draws, 1)) >= edges[:, None]).sum(axis=2))
 
@@ -170,9 +174,9 @@ def _log_sum_exp(values: Array) -> Array:
 
 
 def _scatters(covs: ArrayLike, k: int, d: int) -> tuple[Scatter, ...]:
-    array = as_parameter("covs", covs)
+    array = numbers(covs, "covs", largest=LARGEST**2)
     if array.shape in ((), (k,)):
-        require_positive("covs", array)
+        numbers(covs, "covs", above=0.0, largest=LARGEST**2)
         return tuple(Scatter("`covs`", variance * np.eye(d)) for variance in np.broadcast_to(array, k))
     if array.shape == (d, d):
         return (Scatter("`covs`", array),) * k

@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import numbers
 from goodstein.errors import InputError, ScoreError
-from goodstein.families.checks import as_vector, require_positive
+from goodstein.families.checks import vector
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.durations import Lifetimes, durations_and_events
 from goodstein.types import Array, ArrayLike
@@ -61,14 +62,10 @@ class PiecewiseExponential(Lifetimes):
 
     def __init__(self, breakpoints: ArrayLike, hazards: ArrayLike) -> None:
         ends = _as_breakpoints(breakpoints)
-        values = as_vector("hazards", hazards)
+        values = np.atleast_1d(numbers(hazards, "hazards", ndim=(0, 1), least=0.0))
         if len(values) != len(ends) + 1:
             reason = f"{len(ends)} breakpoints make {len(ends) + 1} pieces, got {len(values)} hazards."
             raise InputError(reason, argument="hazards")
-        if (values < 0).any():
-            raise InputError(
-                f"must not be negative, but {values.min():g} is one of them.", argument="hazards"
-            )
         if values[-1] == 0:
             raise InputError("the last one is 0, so that some lives would never end.", argument="hazards")
         starts = np.concatenate([[0.0], ends])
@@ -147,10 +144,9 @@ def _piece(breakpoints: Array, t: Array) -> npt.NDArray[np.intp]:
 
 
 def _as_breakpoints(value: ArrayLike) -> Array:
-    if np.size(value) == 0:
+    if (isinstance(value, list | tuple) and not value) or (isinstance(value, np.ndarray) and not value.size):
         return np.empty(0)
-    ends = as_vector("breakpoints", value)
-    require_positive("breakpoints", ends)
+    ends = vector(value, "breakpoints", above=0.0)
     if (np.diff(ends) <= 0).any():
         raise InputError(f"must increase, got {ends.tolist()}.", argument="breakpoints")
     return ends

@@ -7,17 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, check_count, number
 from goodstein.domains import Domain
 from goodstein.errors import InputError, SamplingError
-from goodstein.families.checks import as_domain, as_points, as_positive
+from goodstein.families.checks import as_domain, as_points
 from goodstein.models.provenance import FittableValue
 from goodstein.patterns.data import Patterns, as_patterns
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 FINE = 4096
 """Nodes of the integral and of the search for the largest intensity."""
+
+MOST_POINTS = 10**8
+"""Points that are drawn at once, at most."""
 
 MARGIN = 1.2
 """How much larger than the largest value at the nodes an intensity may be."""
@@ -69,9 +73,10 @@ class PoissonProcess(FittableValue):
     def __init__(
         self, intensity: float | Callable[[Array], Any], domain: Domain, bound: float | None = None
     ) -> None:
-        nodes, weights = quadrature(as_domain(domain), FINE if callable(intensity) else 2)
-        rate = intensity if callable(intensity) else as_positive("intensity", intensity)
-        limit = None if bound is None else as_positive("bound", bound)
+        own = callable(intensity) and not isinstance(intensity, type)
+        nodes, weights = quadrature(as_domain(domain), FINE if own else 2)
+        rate = intensity if own else number(intensity, "intensity", above=0.0)
+        limit = None if bound is None else number(bound, "bound", above=0.0)
         self._set(intensity=rate, domain=domain, bound=limit)
         values = self._values(nodes)
         self._set(mass=float(weights @ values), _highest=float(values.max()))
@@ -83,7 +88,7 @@ class PoissonProcess(FittableValue):
     @classmethod
     def fit(cls, patterns: Sequence[ArrayLike], domain: Domain) -> Self:
         """Maximum likelihood for a constant intensity: points per area."""
-        found = as_patterns(patterns, domain)
+        found = as_patterns(patterns, as_domain(domain))
         area = float(quadrature(domain, 2)[1].sum())
         return cls(float(found.counts.mean()) / area, domain)
 
@@ -93,18 +98,20 @@ class PoissonProcess(FittableValue):
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """λ(u), whatever the pattern, (k,)."""
-        return self._values(as_points(u, self.domain.dim))
+        as_points(pattern, self.domain.dim, "pattern")
+        return self._values(as_points(u, self.domain.dim, "u"))
 
     def sample(self, n: int, rng: RNG = None) -> list[Array]:
         """Draw ``n`` independent patterns, each (k_i, d), by thinning a process of constant intensity."""
-        generator = np.random.default_rng(rng)
+        generator = as_generator(rng)
         count = check_count(n, "n", 0)
+        limit = self.bound if self.bound is not None else MARGIN * self._highest
+        area = float(quadrature(self.domain, 2)[1].sum())
+        check_expected(self, count * max(self.mass, limit * area if callable(self.intensity) else 0.0))
         if not callable(self.intensity):
             counts = generator.poisson(self.mass, size=count)
             points = self.domain.sample_uniform(int(counts.sum()), generator)
             return np.split(points, np.cumsum(counts)[:-1]) if count else []
-        limit = self.bound if self.bound is not None else MARGIN * self._highest
-        area = float(quadrature(self.domain, 2)[1].sum())
         counts = generator.poisson(limit * area, size=count)
         points = self.domain.sample_uniform(int(counts.sum()), generator)
         values = self._values(points)
@@ -120,10 +127,7 @@ class PoissonProcess(FittableValue):
         """The intensity at points (k, d), checked, (k,)."""
         if not callable(self.intensity):
             return np.full(len(u), self.intensity)
-        values = np.asarray(self.intensity(u), dtype=np.float64)
-        if values.shape != (len(u),):
-            reason = f"returned shape {values.shape} for {len(u)} points; it must return ({len(u)},)."
-            raise InputError(reason, argument="intensity", predicate=True)
+        values = answered(asked(self.intensity, "`intensity`", u), "`intensity`", (len(u),))
         wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
         if wrong.size:
             where = np.array2string(u[wrong[0]], precision=6)
@@ -135,3 +139,10 @@ class PoissonProcess(FittableValue):
         if callable(self.intensity):
             return f"PoissonProcess({getattr(self.intensity, '__name__', 'intensity')}, {self.domain!r})"
         return f"PoissonProcess({self.intensity:.6g}, {self.domain!r})"
+
+
+def check_expected(process: Any, points: float) -> None:
+    """Raise where so many points would have to be drawn that no memory holds them."""
+    if points > MOST_POINTS:
+        reason = f"{process!r} would have to draw about {points:.3g} points, more than {MOST_POINTS:.0e}."
+        raise SamplingError(reason, remedy="Use a smaller intensity, or fewer patterns.")

@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import number, numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families import discrete
-from goodstein.families.checks import as_parameter
 from goodstein.families.coordinates import Contrasts, Couplings, free
 from goodstein.families.discrete import LatticeFamily
 from goodstein.types import Array, ArrayLike
@@ -57,7 +57,7 @@ class Potts(LatticeFamily):
         matrix = discrete.as_couplings("couplings", couplings)
         lattice = Lattice(levels, len(matrix))
         shape = (lattice.dim, len(lattice.levels))
-        values = as_parameter("field", field)
+        values = numbers(field, "field")
         if values.shape not in ((), shape[1:], shape):
             expected = f"a number, {shape[1]} of them, one for each level, or shape {shape}"
             raise InputError(f"expected {expected}, got shape {values.shape}.", argument="field")
@@ -78,7 +78,7 @@ class Potts(LatticeFamily):
         d, count = lattice.dim, len(lattice.levels)
         statistics = _statistics(lattice.encode(lattice.states()), count)
         observed = _statistics(codes, count).mean(axis=0)
-        beta = discrete.maximum_likelihood(statistics, observed, discrete.as_penalty(penalty))
+        beta = discrete.maximum_likelihood(statistics, observed, number(penalty, "penalty", least=0.0))
         free = d * (count - 1)
         field = np.zeros((d, count))
         field[:, 1:] = beta[:free].reshape(d, count - 1)

@@ -6,15 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_count, number, numbers
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_parameter, as_positive, as_sample, as_vector, require_spread
+from goodstein.families.checks import as_pairs, as_sample, require_spread, vector
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
 from goodstein.models.latent import LatentModel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 
 class ProbabilisticPCA(Family):
@@ -64,12 +65,12 @@ class ProbabilisticPCA(Family):
     _posterior: Scatter
 
     def __init__(self, loadings: ArrayLike, variance: ArrayLike = 1.0, mean: ArrayLike = 0.0) -> None:
-        loadings = as_parameter("loadings", loadings)
+        loadings = numbers(loadings, "loadings")
         if loadings.ndim != 2:
             reason = f"expected shape (d, k), one row for each coordinate, got {loadings.shape}."
             raise InputError(reason, argument="loadings")
         d, k = loadings.shape
-        variance, mean = as_positive("variance", variance), as_vector("mean", mean)
+        variance, mean = number(variance, "variance", above=0.0), vector(mean, "mean")
         if len(mean) not in (1, d):
             raise InputError(f"`mean` has {len(mean)} coordinates, but `loadings` has {d} rows.")
         scatter = Scatter("The covariance", loadings @ loadings.T + variance * np.eye(d))
@@ -120,12 +121,13 @@ class ProbabilisticPCA(Family):
 
     def conditional_score(self, x: Array, z: Array) -> Array:
         """(μ + Wz − x)/σ², (n, d), for latent values (n, k)."""
-        return np.asarray((self.mean + z @ self.loadings.T - x) / self.variance)
+        points, latent = as_pairs(self._points(x), z, (self.loadings.shape[1],))
+        return np.asarray((self.mean + latent @ self.loadings.T - points) / self.variance)
 
     def posterior_sample(self, x: Array, draws: int, rng: np.random.Generator) -> Array:
         """Draws of z for each point, (n, draws, k)."""
         # With A = I + WᵀW/σ² the posterior is N(A⁻¹Wᵀ(x − μ)/σ², A⁻¹).
-        inverse = self._posterior.precision
+        inverse, draws, rng = self._posterior.precision, check_count(draws, "draws"), as_generator(rng)
         centre = (self._points(x) - self.mean) @ self.loadings @ inverse / self.variance
         noise = rng.standard_normal((len(centre), draws, len(inverse)))
         return np.asarray(centre[:, None] + noise @ np.linalg.cholesky(inverse).T)

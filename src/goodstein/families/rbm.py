@@ -6,13 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
+from goodstein.constraints import check_count, numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families.checks import as_entries, as_parameter
+from goodstein.families.checks import as_entries
 from goodstein.families.discrete import EXACT_STATES, SWEEPS, LatticeFamily
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 
 class BernoulliRBM(LatticeFamily):
@@ -52,7 +53,7 @@ class BernoulliRBM(LatticeFamily):
     def __init__(
         self, weights: ArrayLike, visible_bias: ArrayLike = 0.0, hidden_bias: ArrayLike = 0.0
     ) -> None:
-        matrix = as_parameter("weights", weights)
+        matrix = numbers(weights, "weights")
         if matrix.ndim != 2:
             reason = f"expected shape (m, d), one row for each hidden unit, got {matrix.shape}."
             raise InputError(reason, argument="weights")
@@ -71,7 +72,7 @@ class BernoulliRBM(LatticeFamily):
         m = len(self.weights)
         if m >= self.dim or 2**m > EXACT_STATES:
             return super().sample(n, rng, sweeps=sweeps)
-        generator = np.random.default_rng(rng)
+        generator = as_generator(rng)
         return self._visible(self._hidden.sample(check_count(n, "n", 0), generator), generator)
 
     @cached_property

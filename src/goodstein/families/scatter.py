@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from goodstein.constraints import LARGEST, numbers
 from goodstein.errors import InputError
-from goodstein.families.checks import as_parameter, as_vector
+from goodstein.families.checks import vector
 from goodstein.types import Array, ArrayLike
 
 REMEDY = "Remove coordinates that are linear combinations of others, or add a small multiple of the identity."
@@ -49,8 +50,8 @@ def location_and_scatter(
     location: str, center: ArrayLike, name: str, matrix: ArrayLike
 ) -> tuple[Array, Scatter]:
     """A location (d,) and its scatter matrix; either may be a number that stands for all coordinates."""
-    center = as_vector(location, center)
-    array = as_parameter(name, matrix)
+    center = vector(center, location)
+    array = numbers(matrix, name, largest=LARGEST**2)
     if array.ndim == 1 or array.ndim > 2 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
         hint = " For a diagonal matrix pass np.diag of it." if array.ndim == 1 else ""
         reason = f"expected a number or a square matrix, got shape {array.shape}.{hint}"

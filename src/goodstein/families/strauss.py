@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, number
 from goodstein.domains import Domain
-from goodstein.errors import InputError, SamplingError
-from goodstein.families.checks import as_domain, as_points, as_positive
+from goodstein.errors import SamplingError
+from goodstein.families.checks import as_domain, as_points
+from goodstein.families.poisson_process import check_expected
 from goodstein.frozen import Frozen
 from goodstein.numerics.distances import squared_distances
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count
+from goodstein.validation import as_generator
 
 MOST_POINTS = 10_000
 """Points of the dominating process after which coupling from the past gives up."""
@@ -75,23 +77,22 @@ class Strauss(Frozen):
     _size: float
 
     def __init__(self, beta: float, gamma: float, radius: float, domain: Domain) -> None:
-        strength = np.asarray(gamma, dtype=np.float64)
-        if strength.ndim or not 0.0 <= float(strength) <= 1.0:
-            reason = f"must be a number in [0, 1], got {gamma!r}. Above 1 the density has no finite integral."
-            raise InputError(reason, argument="gamma")
-        size = float(quadrature(as_domain(domain), 2)[1].sum())
-        self._set(beta=as_positive("beta", beta), gamma=float(strength), radius=as_positive("radius", radius))
-        self._set(domain=domain, _size=size)
+        self._set(beta=number(beta, "beta", above=0.0), radius=number(radius, "radius", above=0.0))
+        wanted = "a number in [0, 1]; above 1 the density has no finite integral"
+        self._set(gamma=number(gamma, "gamma", least=0.0, most=1.0, wanted=wanted), domain=as_domain(domain))
+        self._set(_size=float(quadrature(domain, 2)[1].sum()))
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """β γ^(number of points of the pattern within R of u), (k,)."""
-        points, others = as_points(u, self.domain.dim), as_points(pattern, self.domain.dim)
+        d = self.domain.dim
+        points, others = as_points(u, d, "u"), as_points(pattern, d, "pattern")
         return np.asarray(self.beta * self.gamma ** self._close(points, others).sum(axis=1))
 
     def sample(self, n: int, rng: RNG = None) -> list[Array]:
         """Draw ``n`` independent patterns, each (k_i, d), exactly."""
-        generator = np.random.default_rng(rng)
-        return [self._draw(generator) for _ in range(check_count(n, "n", 0))]
+        generator, count = as_generator(rng), check_count(n, "n", 0)
+        check_expected(self, self.beta * self._size)
+        return [self._draw(generator) for _ in range(count)]
 
     def _draw(self, rng: np.random.Generator) -> Array:
         """Dominated coupling from the past.

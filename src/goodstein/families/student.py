@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_positive, as_sample
+from goodstein.families.checks import as_sample
 from goodstein.families.coordinates import Definite, Location, Positive, free
 from goodstein.families.gamma import log_gamma_variates
 from goodstein.families.normal import mean_and_covariance
@@ -73,7 +74,7 @@ class StudentT(Family):
 
     def __init__(self, df: float, loc: ArrayLike = 0.0, shape: ArrayLike = 1.0) -> None:
         center, scatter = location_and_scatter("loc", loc, "shape", shape)
-        self._set(df=as_positive("df", df), loc=center, shape=scatter.matrix)
+        self._set(df=number(df, "df", above=0.0), loc=center, shape=scatter.matrix)
         self._set(_scatter=scatter, domain=Euclidean(len(center)))
 
     @classmethod
@@ -87,7 +88,7 @@ class StudentT(Family):
         x = as_sample(x)
         mean_and_covariance(x)  # refuses data that lie in a hyperplane
         if df is not None:
-            return cls(df, *_em(x, as_positive("df", df)))
+            return cls(df, *_em(x, number(df, "df", above=0.0)))
         from scipy.optimize import minimize_scalar
 
         def profile(log_df: float) -> float:

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains import Lattice
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
-from goodstein.families.checks import as_parameter
 from goodstein.families.discrete import EXACT_STATES, LatticeFamily, as_states
 from goodstein.types import Array, ArrayLike
 
@@ -49,7 +49,7 @@ class CategoricalTable(LatticeFamily):
     _log: Array
 
     def __init__(self, table: ArrayLike, levels: ArrayLike = None) -> None:
-        values = as_parameter("table", table)
+        values = numbers(table, "table", largest=1e300)
         if values.ndim == 0 or len(set(values.shape)) > 1 or values.shape[0] < 2:
             expected = "one axis for each coordinate, all of the same length of at least 2"
             raise InputError(f"expected {expected}, got shape {values.shape}.", argument="table")

@@ -8,10 +8,11 @@ from typing import Self
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.domains.circle import Circle
 from goodstein.errors import InputError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_nonnegative, as_number, as_sample
+from goodstein.families.checks import as_sample
 from goodstein.families.directions import concentration, log_bessel
 from goodstein.types import Array, ArrayLike
 
@@ -52,8 +53,8 @@ class VonMises(Family):
     kappa: float
 
     def __init__(self, mean: float = 0.0, kappa: float = 1.0) -> None:
-        angle = as_number("mean", mean, "angle")
-        self._set(mean=angle, kappa=as_nonnegative("kappa", kappa), domain=Circle())
+        angle = number(mean, "mean")
+        self._set(mean=angle, kappa=number(kappa, "kappa", least=0.0), domain=Circle())
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:

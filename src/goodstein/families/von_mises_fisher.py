@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.domains.sphere import Sphere
 from goodstein.families.base import Family
-from goodstein.families.checks import as_nonnegative
 from goodstein.families.directions import (
     as_direction,
     as_directions,
@@ -64,7 +64,7 @@ class VonMisesFisher(Family):
 
     def __init__(self, mu: ArrayLike, kappa: float) -> None:
         direction = as_direction("mu", mu)
-        self._set(mu=direction, kappa=as_nonnegative("kappa", kappa), domain=Sphere(len(direction)))
+        self._set(mu=direction, kappa=number(kappa, "kappa", least=0.0), domain=Sphere(len(direction)))
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_seed
 from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.types import Array
@@ -40,10 +41,14 @@ class Graph(Data):
     kind = "graphs"
 
     def __post_init__(self) -> None:
-        if self.adjacency.flags.writeable:
-            own = self.adjacency.copy()
-            own.setflags(write=False)
-            object.__setattr__(self, "adjacency", own)
+        for name in ("adjacency", "origin"):
+            given = getattr(self, name)
+            if given is not None:
+                own = as_adjacency(given, name)
+                own = own.copy() if own.flags.writeable else own
+                own.setflags(write=False)
+                object.__setattr__(self, name, own)
+        check_seed(self.seed, of="Graph")
 
     def __len__(self) -> int:
         return len(self.adjacency)
@@ -92,12 +97,15 @@ def as_graph(graph: Any, name: str = "graph") -> Graph:
     >>> as_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).describe()
     'one graph with 3 nodes and 2 edges'
     """
-    if isinstance(graph, Graph):
-        return graph
+    return graph if isinstance(graph, Graph) else Graph(as_adjacency(graph, name))
+
+
+def as_adjacency(graph: Any, name: str) -> Array:
+    """The adjacency matrix of a graph of a user, checked, (N, N)."""
     if callable(getattr(graph, "is_directed", None)) and hasattr(graph, "edges"):
         matrix = _from_networkx(graph, name)
     else:
-        matrix = as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph)
+        matrix = as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(
             f"`{name}` must be a networkx graph or an adjacency matrix (N, N), got shape {matrix.shape}."
@@ -109,7 +117,7 @@ def as_graph(graph: Any, name: str = "graph") -> Graph:
             f"`{name}`: the adjacency matrix must hold zeros and ones, got dtype {matrix.dtype}."
         )
     _require_simple(matrix, name)
-    return Graph(matrix.astype(np.float64))
+    return np.asarray(matrix, dtype=np.float64)
 
 
 def _require_simple(matrix: npt.NDArray[Any], name: str) -> None:

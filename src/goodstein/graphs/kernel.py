@@ -10,11 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_count, check_option
 from goodstein.errors import InputError, given
+from goodstein.graphs.data import Graph
 from goodstein.kernels.base import Kernel, Wrapped
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 Labels = npt.NDArray[np.uint64]
 Pairs = npt.NDArray[np.intp]
@@ -25,6 +26,11 @@ CHUNK = 1 << 21
 
 class GraphKernel(Kernel, ABC):
     """A kernel on graphs, as the test sees it."""
+
+    def fitted(self, points: Any) -> Kernel:
+        if not isinstance(points, Graph):
+            raise InputError(f"{self!r} compares graphs, and these are none.", argument="kernel")
+        return self
 
     @abstractmethod
     def form(self, adjacency: Array, pairs: Pairs, weights: Array) -> BlockForm:
@@ -97,9 +103,8 @@ class WeisfeilerLehman(GraphKernel):
     labels: Literal["triangles", "none"] = "triangles"
 
     def __post_init__(self) -> None:
-        check_count(self.iterations, "iterations", least=0)
-        if self.labels not in ("triangles", "none"):
-            raise InputError(f'`labels` must be "triangles" or "none", got {self.labels!r}.')
+        check_count(self.iterations, "iterations", 0, 1000)
+        check_option(self.labels, "labels", ("triangles", "none"))
 
     def __call__(self, x: Any, y: Any) -> Array:
         """k(x_i, y_j) for lists of adjacency matrices."""

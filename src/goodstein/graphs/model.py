@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked
 from goodstein.errors import InputError, SamplingError, ScoreError
 from goodstein.foreign import describe
 from goodstein.graphs.data import Graph
@@ -41,11 +42,9 @@ class GraphModel(AnyModel):
 
     def log_odds(self, adjacency: Array) -> Array:
         """Log odds of every edge given all others, (N, N)."""
-        odds = np.asarray(self.raw.log_odds(adjacency.copy()), dtype=np.float64)
-        if odds.shape != adjacency.shape:
-            raise ScoreError(
-                f"The log odds of {self.name} have shape {odds.shape}, expected {adjacency.shape}."
-            )
+        what = f"`log_odds` of {self.name}"
+        found = asked(self.raw.log_odds, what, adjacency.copy(), error=ScoreError)
+        odds = answered(found, what, adjacency.shape, error=ScoreError)
         if not np.isfinite(odds[~np.eye(len(odds), dtype=bool)]).all():
             raise ScoreError(f"The log odds of {self.name} are not finite at this graph.")
         return odds
@@ -57,11 +56,9 @@ class GraphModel(AnyModel):
 
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
-        end = np.asarray(self.raw.walk(adjacency.copy(), self.steps, rng), dtype=np.float64)
-        if end.shape != adjacency.shape:
-            raise SamplingError(
-                f"The walk of {self.name} ended at shape {end.shape}, expected {adjacency.shape}."
-            )
+        what = f"`walk` of {self.name}"
+        found = asked(self.raw.walk, what, adjacency.copy(), self.steps, rng, error=SamplingError)
+        end = answered(found, what, adjacency.shape, error=SamplingError)
         if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):
             raise SamplingError(
                 f"The walk of {self.name} ended at no graph.",

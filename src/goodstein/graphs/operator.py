@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check
+from goodstein.constraints import check_count
 from goodstein.graphs.data import Graph
 from goodstein.graphs.kernel import GraphKernel, as_graph_kernel
 from goodstein.graphs.subgraphs import SubgraphCounts
@@ -15,7 +16,6 @@ from goodstein.kernels.base import Kernel
 from goodstein.operators.base import Operator
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

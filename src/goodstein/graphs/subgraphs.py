@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.errors import InputError
+from goodstein.constraints import check_names, numbers
+from goodstein.errors import InputError, must
 from goodstein.graphs.data import Graph, all_pairs
 from goodstein.graphs.kernel import GraphKernel
 from goodstein.stein.forms import LowRankForm
@@ -57,14 +58,16 @@ class SubgraphCounts(GraphKernel):
     transform: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        names = (self.counts,) if isinstance(self.counts, str) else tuple(self.counts)
-        unknown = [name for name in names if name not in SUBGRAPHS]
-        if unknown or not names or len(set(names)) < len(names):
-            raise InputError(f"`counts` must be some of {', '.join(SUBGRAPHS)}, got {self.counts!r}.")
-        object.__setattr__(self, "counts", names)
+        object.__setattr__(self, "counts", check_names(self.counts, "counts", SUBGRAPHS))
+        if self.transform is not None:
+            matrix = numbers(self.transform, "transform", ndim=2, of="SubgraphCounts")
+            if matrix.shape[1] != len(self.counts):
+                wanted = f"a matrix with {len(self.counts)} columns, one for each of `counts`"
+                raise must("transform", wanted, matrix, "SubgraphCounts")
 
     def fitted(self, graph: Graph) -> SubgraphCounts:
         """The same kernel with its matrix W = RᵀR fixed."""
+        super().fitted(graph)
         if self.transform is not None:
             return self
         change = self._changes(graph.adjacency)

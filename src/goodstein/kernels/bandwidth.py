@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import number
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
-from goodstein.validation import check_positive
 
 MAX_POINTS = 1000
 
@@ -43,7 +43,7 @@ class Median:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive(self.scale, "`scale` of Median")
+        number(self.scale, "scale", of="Median", above=0.0)
 
     def __call__(self, points: Array) -> float:
         """Apply the rule to points (n, m)."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.constraints import answered, asked, number
+from goodstein.errors import InputError, must, shown
 from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.frames import Located
 from goodstein.kernels.tile import Parts, Tile
@@ -154,23 +155,10 @@ class RadialKernel(Kernel, ABC):
     radial = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
-        wrong = isinstance(self.bandwidth, (bool, type))
-        if self.bandwidth is None or (callable(self.bandwidth) and not wrong):
+        if self.bandwidth is None or (callable(self.bandwidth) and not isinstance(self.bandwidth, type)):
             return
-        try:
-            if wrong:
-                raise TypeError
-            width = float(self.bandwidth)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise InputError(
-                f"`bandwidth` of {type(self).__name__} must be a positive number, a rule such as "
-                f"Median(), or None; got {self.bandwidth!r}."
-            ) from None
-        if not (math.isfinite(width) and width > 0):
-            raise InputError(
-                f"`bandwidth` of {type(self).__name__} must be a positive number, got {self.bandwidth!r}. "
-                "Leave it out to take the median distance between the data."
-            )
+        wanted = "a positive number, a rule such as Median(), or None"
+        width = number(self.bandwidth, "bandwidth", above=0.0, of=type(self).__name__, wanted=wanted)
         object.__setattr__(self, "bandwidth", width)
 
     @abstractmethod
@@ -180,7 +168,8 @@ class RadialKernel(Kernel, ABC):
     def fitted(self, points: Array) -> Self:
         if isinstance(self.bandwidth, float):
             return self
-        return replace(self, bandwidth=float(self._rule(points)))
+        found = asked(self._rule, f"The rule {self._rule!r} of {type(self).__name__}", points)
+        return replace(self, bandwidth=number(found, "bandwidth", above=0.0, of=repr(self)))
 
     def fitted_to(self, features: Any) -> Self:
         """The median distance, of which several kernels take multiples, is found only once."""
@@ -235,7 +224,9 @@ class Sum(Kernel):
     radial = True
 
     def __post_init__(self) -> None:
-        given = [kernel if isinstance(kernel, Kernel) else Wrapped(kernel) for kernel in self.kernels]
+        if not isinstance(self.kernels, list | tuple):
+            raise must("kernels", "a tuple of kernels such as (IMQ(), Gaussian())", self.kernels, "Sum")
+        given = [as_kernel(kernel, "kernels") for kernel in self.kernels]
         flat = tuple(term for kernel in given for term in kernel.terms)
         if not flat:
             raise InputError("A sum of kernels needs at least one kernel.")
@@ -287,7 +278,7 @@ class Wrapped(Kernel):
 
     @property
     def radial(self) -> bool:
-        return hasattr(self.thing, "profiles")
+        return callable(getattr(self.thing, "profiles", None))
 
     @property
     def analytic(self) -> bool | None:
@@ -302,15 +293,29 @@ class Wrapped(Kernel):
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         if not self.radial:
             return super().profiles(rho, order)
-        found: Sequence[Array] = self.thing.profiles(rho, order=order)
+        what = f"`profiles` of {self!r}"
+        given = asked(partial(self.thing.profiles, order=order), what, rho)
+        if not isinstance(given, list | tuple) or len(given) != order + 1:
+            wanted = f"a list of {order + 1} arrays, φ and its derivatives"
+            raise InputError(f"{what} must return {wanted}, got {shown(given)}.")
+        found = [answered(values, what, rho.shape) for values in given]
+        if not all(np.isfinite(values).all() for values in found):
+            raise InputError(f"{what} returned values that are not finite.")
         return found
 
     def __call__(self, x: Any, y: Any) -> Array:
-        return np.asarray(self.thing(x, y) if callable(self.thing) else super().__call__(x, y))
+        if not callable(self.thing):
+            return super().__call__(x, y)
+        return answered(asked(self.thing, repr(self), x, y), repr(self), (len(x), len(y)))
 
     def fitted(self, points: Any) -> Self:
         fit = getattr(self.thing, "fitted", None)
-        return self if fit is None else type(self)(fit(points))
+        if fit is None:
+            return self
+        given = asked(fit, f"`fitted` of {self!r}", points)
+        if isinstance(given, type) or not _is_kernel(given):
+            raise InputError(f"`fitted` of {self!r} must return a kernel, got {shown(given)}.")
+        return type(self)(given)
 
     @property
     def given(self) -> Any:
@@ -328,15 +333,22 @@ def as_kernel(thing: Any, name: str = "kernel") -> Kernel:
     """
     if isinstance(thing, Kernel):
         return thing
-    if isinstance(thing, type) or not hasattr(thing, "fitted"):
+    if isinstance(thing, type) or not callable(getattr(thing, "fitted", None)):
         expected = "kernels" if name.endswith("s") else "a kernel"
         raise InputError(
-            f"`{name}` must be {expected} such as IMQ() or Gaussian(bandwidth=1.0), got {thing!r}."
+            f"`{name}` must be {expected} such as IMQ() or Gaussian(bandwidth=1.0), got {shown(thing)}."
         )
     # A kernel on graphs, `form`, need not be called either.
-    if not (callable(thing) or hasattr(thing, "profiles") or hasattr(thing, "form")):
+    if not _is_kernel(thing):
         raise InputError(
             f"`{name}`: {thing!r} can neither be called, k(x, y), nor has it a method `profiles`. Use "
             "Gaussian(), IMQ() or another kernel of goodstein.kernels."
         )
     return Wrapped(thing)
+
+
+def _is_kernel(thing: Any) -> bool:
+    """Whether it can be called, or has one of the methods that stand for that."""
+    return any(
+        callable(one) for one in (thing, *(getattr(thing, name, None) for name in ("profiles", "form")))
+    )

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.constraints import number
 from goodstein.kernels.base import RadialKernel
 from goodstein.kernels.tile import Parts, Tile
 from goodstein.types import Array, Single
-from goodstein.validation import check_positive
 
 SHARED = (-0.5, -1.0)
 """Exponents for which kernels are made from shared parts."""
@@ -138,8 +137,7 @@ class IMQ(_Power):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.exponent, (int, float)) and -1.0 <= self.exponent < 0.0):
-            raise InputError(f"`exponent` of IMQ must lie in [-1, 0), got {self.exponent!r}.")
+        number(self.exponent, "exponent", least=-1.0, below=0.0, of="IMQ")
 
     @property
     def power(self) -> tuple[float, float]:
@@ -162,7 +160,7 @@ class RationalQuadratic(_Power):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self.alpha, "`alpha` of RationalQuadratic")
+        number(self.alpha, "alpha", of="RationalQuadratic", above=0.0)
 
     @property
     def power(self) -> tuple[float, float]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import number, numbers
 from goodstein.errors import InputError, given
 from goodstein.frozen import Frozen
 from goodstein.kernels.base import Kernel
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import check_positive
 
 
 class LatticeKernel(Kernel, ABC):
@@ -60,7 +60,7 @@ class Hamming(LatticeKernel):
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", check_positive(self.rate, "`rate` of Hamming"))
+        object.__setattr__(self, "rate", number(self.rate, "rate", of="Hamming", above=0.0))
 
     def at_scales(self, scales: Sequence[float], rates: Sequence[float]) -> list[Kernel]:
         """The kernel at several rates."""
@@ -111,13 +111,7 @@ class CategoricalProduct(Frozen, LatticeKernel):
     table: Array
 
     def __init__(self, table: ArrayLike) -> None:
-        try:
-            values = np.array(table, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                "`table` of CategoricalProduct must hold numbers, (L, L) or one such table for each "
-                f"coordinate; got {table!r:.60}."
-            ) from None
+        values = numbers(table, "table", of="CategoricalProduct")
         if values.ndim not in (2, 3) or values.shape[-1] != values.shape[-2] or 0 in values.shape:
             raise InputError(
                 "`table` of CategoricalProduct must be square, (L, L) or (d, L, L), got shape "

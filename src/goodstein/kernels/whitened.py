@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from goodstein.errors import InputError
+from goodstein.constraints import numbers
+from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
 from goodstein.kernels.imq import IMQ
@@ -61,14 +62,17 @@ class Whitened(Kernel):
     def __post_init__(self) -> None:
         if isinstance(self.kernel, Whitened):
             raise InputError("A whitened kernel cannot be whitened again.")
-        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        inner = as_kernel(self.kernel)
+        if not inner.radial:
+            raise must("kernel", "a radial kernel such as IMQ()", self.kernel, "Whitened")
+        object.__setattr__(self, "kernel", inner)
+        if self.frame is not None and not isinstance(self.frame, Frame):
+            raise must("frame", "a Frame, or None", self.frame, "Whitened")
         if isinstance(self.metric, str):
             if self.metric not in get_args(Rule):
-                raise InputError(
-                    f"`metric` of Whitened must be a matrix, 'score', 'spread' or None, got {self.metric!r}."
-                )
+                raise must("metric", "a matrix, 'score', 'spread' or None", self.metric, "Whitened")
         elif self.metric is not None:
-            metric = np.array(self.metric, dtype=float)
+            metric = numbers(self.metric, "metric", of="Whitened")
             if metric.ndim != 2 or metric.shape[0] != metric.shape[1] or not np.allclose(metric, metric.T):
                 raise InputError(
                     f"`metric` of Whitened must be a symmetric (m, m) matrix, got shape {metric.shape}."

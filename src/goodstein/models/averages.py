@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy.typing as npt
 
+from goodstein.constraints import asked
 from goodstein.domains.base import Domain
 from goodstein.errors import ScoreError
 from goodstein.models.model import Model
@@ -19,7 +20,7 @@ ROWS = 1 << 18
 
 def evaluate(function: Callable[..., Any], where: str, *arguments: npt.NDArray[Any]) -> Array:
     """Call a function of two arrays, written with NumPy or JAX, in double precision."""
-    values = function(*(argument.copy() for argument in arguments))
+    values = asked(function, where, *(argument.copy() for argument in arguments), error=ScoreError)
     if framework_of(values) == "jax":
         # JAX rounds NumPy arrays to single precision unless it is told otherwise.
         (framework,) = frameworks("jax")

@@ -11,6 +11,7 @@ from goodstein.data.rows import SeenRows
 from goodstein.domains import Euclidean
 from goodstein.models.provenance import Fit, Fittable
 from goodstein.types import RNG, Array
+from goodstein.validation import as_generator
 
 BLOCK_ELEMENTS = 1 << 20
 
@@ -75,7 +76,7 @@ class GaussianKDE(Fittable):
 
     def sample(self, n: int, rng: RNG = None) -> Array:
         """Draw n points: an observation, and noise of the kernel."""
-        rng = np.random.default_rng(rng)
+        rng = as_generator(rng)
         chosen = rng.choice(len(self.points), size=n, p=self.weights)
         noise: Array = rng.standard_normal((n, len(self._factor))) @ self._factor.T
         return self.points[chosen] + noise

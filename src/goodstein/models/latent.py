@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import answered, asked, check_count, check_text, require_functions
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError, given
 from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.model import title
 from goodstein.numerics.ranges import cut
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count, require_functions
+from goodstein.validation import as_generator
 
 
 class LatentModel(Averaged):
@@ -94,7 +95,7 @@ class LatentModel(Averaged):
         del self._functions["score"]  # it is none: only its posterior mean is
         self._conditional_score = conditional_score
         self._posterior_sample = posterior_sample
-        self._name = f"LatentModel({title(conditional_score)})" if name is None else name
+        self._name = f"LatentModel({title(conditional_score)})" if name is None else check_text(name, "name")
 
     def score(self, x: ArrayLike) -> Array:
         """Raise: the score is a mean over the posterior of z, which can only be estimated."""
@@ -111,7 +112,7 @@ class LatentModel(Averaged):
         """The mean of ∇_x log q(x_i | z_ij) over so many draws z_ij of z given x_i, (n, d)."""
         points = self._points(x)
         draws = check_count(draws, "draws")
-        generator = np.random.default_rng(rng)
+        generator = as_generator(rng)
         chunks = cut(0, len(points), max(1, ROWS // draws))
         values = np.concatenate([self._averaged(points[rows], draws, generator) for rows in chunks])
         self._require_finite("estimated score", values, points)
@@ -135,7 +136,9 @@ class LatentModel(Averaged):
 
     def _posterior(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[Any]:
         n, where = len(x), f"`posterior_sample` of {self.name}"
-        z = np.asarray(self._posterior_sample(x.copy(), draws, rng))
+        drawn = asked(self._posterior_sample, where, x.copy(), draws, rng)
+        answered(drawn, where)
+        z = np.asarray(drawn)  # labels stay whole numbers
         if z.shape[:2] != (n, draws):
             raise InputError(
                 f"{where} returned shape {z.shape} for {n} points and {draws} draws; expected ({n}, {draws}) "

@@ -9,6 +9,15 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from goodstein.constraints import (
+    answered,
+    asked,
+    check_count,
+    check_flag,
+    check_text,
+    real_array,
+    require_functions,
+)
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
 from goodstein.errors import (
@@ -18,6 +27,7 @@ from goodstein.errors import (
     SamplingError,
     ScoreError,
     describe_rows,
+    must,
     within_memory,
 )
 from goodstein.models.base import AnyModel
@@ -25,7 +35,7 @@ from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
-from goodstein.validation import require_functions
+from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -124,14 +134,13 @@ class Model(FunctionModel):
     ) -> None:
         functions = {"score": score, "logpdf": logpdf, "sample": sample, "weighted_score": weighted_score}
         self._functions = {key: value for key, value in functions.items() if value is not None}
-        require_functions(self._functions, "Model")
+        require_functions(self._functions, type(self).__name__)
         if score is None and logpdf is None:
             raise InputError("Model needs a `score` or a `logpdf`, got neither. Pass at least one of them.")
         if domain is not None and not isinstance(domain, Domain):
-            reason = f"of Model must be a goodstein.domains.Domain, got {domain!r}."
-            remedy = "Pass for example Box(lower, upper), or None."
-            raise InputError(reason, argument="domain", predicate=True, remedy=remedy)
-        self._domain, self._batched, self._name = domain, batched, name
+            raise must("domain", "a domain such as Box(lower, upper), or None", domain, type(self).__name__)
+        self._domain, self._batched = domain, check_flag(batched, "batched", of=type(self).__name__)
+        self._name = None if name is None else check_text(name, "name", of=type(self).__name__)
         self._recognised: dict[tuple[str, int], Batched] = {}
 
     @property
@@ -150,7 +159,7 @@ class Model(FunctionModel):
         if not len(points):
             return points.copy()
         if self.has_score:
-            values = self._function("score", Kind.SCORE, points)(points)
+            values = self._asked("score", Kind.SCORE, points)
         else:
             values = self._differentiated(points)
         self._require_finite("score", values, points)
@@ -163,7 +172,7 @@ class Model(FunctionModel):
             return points.copy()
         if "weighted_score" not in self._functions:
             return points * self.score(points)
-        values = self._function("weighted_score", Kind.SCORE, points)(points)
+        values = self._asked("weighted_score", Kind.SCORE, points)
         self._require_finite("weighted score", values, points)
         return values
 
@@ -174,7 +183,7 @@ class Model(FunctionModel):
         points = self._points(x)
         if not len(points):
             return np.empty(0)
-        values = self._function("logpdf", Kind.LOGPDF, points)(points)
+        values = self._asked("logpdf", Kind.LOGPDF, points)
         bad = np.isnan(values)
         if bad.any():
             reason = f"The log density of {self.name} is NaN at {describe_rows(bad)}."
@@ -190,11 +199,9 @@ class Model(FunctionModel):
         if not self.has_sample:
             remedy = "Pass Model(sample=...), to be called as sample(n, rng)."
             raise SamplingError(f"{self.name} has no sampler.", remedy=remedy)
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise InputError(f"expected a whole number of points, at least 0, got {n!r}.", argument="n")
-        generator = np.random.default_rng(rng)
+        n, generator = check_count(n, "n", 0), as_generator(rng)
         with within_memory(f"The sampler of {self.name}"):
-            drawn = np.asarray(call_sampler(self._functions["sample"], n, generator), dtype=np.float64)
+            drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, generator)
         if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
             drawn = drawn[:, None]
         d = self._domain.dim if self._domain is not None else drawn.shape[-1] if drawn.ndim else 0
@@ -211,7 +218,7 @@ class Model(FunctionModel):
 
     def on(self, domain: Domain | None) -> Self:
         if domain is not None and not isinstance(domain, Domain):
-            raise InputError(f"Expected a goodstein.domains.Domain or None, got {domain!r}.")
+            raise must("domain", "a domain such as Box(lower, upper), or None", domain)
         if domain is not None and self._domain is not None and domain.dim != self._domain.dim:
             reason = f"{self.name} lives in {self._domain.dim} dimensions, {domain!r} in {domain.dim}."
             raise DomainError(reason, remedy="Pass a domain of the same dimension.")
@@ -241,7 +248,7 @@ class Model(FunctionModel):
         return {**self.__dict__, "_recognised": {}}
 
     def _points(self, x: ArrayLike) -> Array:
-        points = np.asarray(x, dtype=np.float64)
+        points = real_array(x, "x")
         if points.ndim != 2:
             reason = f"{self.name}: points must be an array (n, d), got shape {points.shape}."
             raise InputError(reason, remedy="One column of data is x[:, None]; one point is x[None, :].")
@@ -250,6 +257,11 @@ class Model(FunctionModel):
             reason = f"{self.name}: points have {points.shape[1]} columns, but {own}."
             raise InputError(reason, remedy="Pass data and model of the same dimension.")
         return points
+
+    def _asked(self, key: str, kind: Kind, x: Array) -> Array:
+        """What the user's function says at points."""
+        found: Array = asked(self._function(key, kind, x), f"`{key}` of {self.name}", x, error=ScoreError)
+        return found
 
     def _function(self, key: str, kind: Kind, x: Array) -> Batched:
         """Return the user's function as a batched one, recognised once for each dimension."""
@@ -269,7 +281,11 @@ class Model(FunctionModel):
         if logpdf.framework.differentiable:
             return logpdf.gradient(x)
         domain, name = self._domain, f"The log density of {self.name}"
-        function = logpdf if domain is None else lambda points: logpdf(domain.retracted(points))
+
+        def function(points: Array) -> Array:
+            found: Array = asked(logpdf, name, points if domain is None else domain.retracted(points))
+            return found
+
         remedy = "pass Model(score=...), or a log density written with JAX or PyTorch"
         return gradient(function, x, domain, name=name, remedy=remedy)
 
@@ -301,6 +317,12 @@ def in_coordinates(model: Model, chart: Chart) -> Model:
         return model.score(x) + chart.log_volume_gradient(x)
 
     return Model(score=score, domain=chart.region, batched=True, name=model.name)
+
+
+def draws_of(function: Function, what: str, n: int, rng: np.random.Generator) -> Array:
+    """What a user's sampler returns, as numbers of any shape."""
+    drawn = asked(call_sampler, what, function, n, rng, error=SamplingError)
+    return answered(drawn, what, error=SamplingError)
 
 
 def call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:

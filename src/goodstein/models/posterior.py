@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_flag, check_text, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import ScoreError, must
 from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.model import Model, title
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike
-from goodstein.validation import require_functions
+from goodstein.validation import as_array
 
 
 class Posterior(Averaged):
@@ -75,21 +76,23 @@ class Posterior(Averaged):
         name: str | None = None,
     ) -> None:
         require_functions({"prior_score": prior_score, "likelihood_score": likelihood_score}, "Posterior")
-        try:
-            self._observations = np.array(observations)
-        except ValueError as error:
-            raise InputError(f"`observations` of Posterior must be one array: {error}.") from None
-        if self._observations.ndim == 0 or len(self._observations) == 0:
-            needs = "of Posterior needs one row for each observation and at least one"
-            reason = f"{needs}, got shape {self._observations.shape}."
-            raise InputError(reason, argument="observations", predicate=True)
+        given = as_array(observations, "observations")
+        if (
+            given.dtype.kind not in "biuf"
+            or given.ndim == 0
+            or not given.size
+            or not np.isfinite(given).all()
+        ):
+            wanted = "an array of finite numbers, one row for each observation and at least one"
+            raise must("observations", wanted, observations, "Posterior")
+        self._observations = np.array(given)
         self._observations.setflags(write=False)
         super().__init__(score=prior_score, domain=domain, sample=sample)
         del self._functions["score"]  # of the prior alone
         self._prior = Model(score=prior_score, name="the prior")
         self._likelihood_score = likelihood_score
-        self._all_points = batched
-        self._name = f"Posterior({title(likelihood_score)})" if name is None else name
+        self._all_points = check_flag(batched, "batched", of="Posterior")
+        self._name = f"Posterior({title(likelihood_score)})" if name is None else check_text(name, "name")
 
     @property
     def observations(self) -> npt.NDArray[Any]:

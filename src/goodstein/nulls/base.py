@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from goodstein.auditing.serial import Dependence
+from goodstein.constraints import asked
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError, given
+from goodstein.errors import InputError, ScoreError, given, shown
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -119,7 +121,10 @@ class OwnNull(Own, Null):
     taken_over = ("simulates", "refits", "bears_skewness", "calibrate_jointly", "smallest_pvalue", "allows")
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
-        found: Calibration = self._own.calibrate(problem, workers=workers, rng=rng)
+        ask = partial(self._own.calibrate, problem, workers=workers, rng=rng)
+        found = asked(ask, f"`calibrate` of {self!r}")
+        if not isinstance(found, Calibration):
+            raise InputError(f"`calibrate` of {self!r} must return a Calibration, got {shown(found)}.")
         return found
 
 
@@ -130,7 +135,7 @@ def as_null(null: Any) -> Null:
     if isinstance(null, type) or not callable(getattr(null, "calibrate", None)):
         raise InputError(
             f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
-            f"ParametricBootstrap(fit), got {null!r}."
+            f"ParametricBootstrap(fit), got {shown(null)}."
         )
     return OwnNull(null)
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, numbers
 from goodstein.engine.executors import Workers
-from goodstein.errors import Explained, InputError, given, warn
+from goodstein.errors import Explained, InputError, given, must, warn
 from goodstein.models.influence import Influence, of_equations, of_maximum
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
@@ -108,10 +109,14 @@ class FittedWildBootstrap(WildBootstrap):
                 "`parameters`. Pass both, or neither for a model that knows how it was fitted."
             )
         if self.model is not None and not callable(self.model):
-            raise InputError(
-                "`model` of FittedWildBootstrap must be a function of the parameters that returns a model, "
-                f"got {self.model!r}."
-            )
+            what = "a function of the parameters that returns a model"
+            raise must("model", what, self.model, "FittedWildBootstrap")
+        own = not isinstance(self.influence, str | Influence)
+        if own and (not callable(self.influence) or isinstance(self.influence, type)):
+            numbers(self.influence, "influence", of="FittedWildBootstrap")
+        if own and self.model is None:
+            reason = "goes with `model` and `parameters`, which say what was fitted. Pass them too."
+            raise InputError(reason, argument="influence", predicate=True)
         if isinstance(self.influence, str) and self.influence != LIKELIHOOD:
             raise InputError(
                 f'`influence` must be "{LIKELIHOOD}", a function of (data, theta) that returns ψ, (n, p), or '
@@ -203,15 +208,11 @@ class FittedWildBootstrap(WildBootstrap):
 
     def _own(self, problem: Problem, model: Callable[[Array], Any]) -> Influence:
         """From what the user says of the fit."""
-        theta = np.atleast_1d(np.asarray(self.parameters, dtype=np.float64))
+        theta = np.atleast_1d(numbers(self.parameters, "parameters", ndim=(0, 1), of="FittedWildBootstrap"))
         names = tuple(f"parameters[{k}]" for k in range(len(theta)))
-        if theta.ndim != 1 or not np.isfinite(theta).all():
-            raise InputError(
-                f"expected the fitted theta, (p,), got {self.parameters!r}.", argument="parameters"
-            )
 
         def at(by: Array) -> Any:
-            return model(theta + by)
+            return asked(model, "`model` of FittedWildBootstrap", theta + by)
 
         shape = (len(problem.data), len(theta))
         start = 1e-3 * np.where(theta == 0, 1.0, np.abs(theta))
@@ -226,7 +227,7 @@ class FittedWildBootstrap(WildBootstrap):
             return Influence(at, of_maximum(likelihood, start, names), names, likelihood=True)
 
         def checked(found: Any) -> Array:
-            values = np.asarray(found, dtype=np.float64)
+            values = answered(found, "`influence`")
             values = values[:, None] if values.shape == shape[:1] else values
             if values.shape != shape or not np.isfinite(values).all():
                 reason = f"expected finite numbers of shape {shape}, (n, p), got shape {values.shape}."
@@ -237,7 +238,7 @@ class FittedWildBootstrap(WildBootstrap):
             return Influence(at, checked(given), names)
 
         def equations(by: Array) -> Array:
-            return checked(given(problem.observations, theta + by))
+            return checked(asked(given, "`influence`", problem.observations, theta + by))
 
         return Influence(at, of_equations(equations, start, names), names)
 

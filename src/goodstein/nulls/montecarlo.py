@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.errors import InputError
 from goodstein.nulls.base import Simulating
 from goodstein.problems.problem import Collection
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

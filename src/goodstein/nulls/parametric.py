@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from goodstein.adapters.fits import as_refitting
+from goodstein.constraints import check_count
 from goodstein.errors import InputError, ResourceError, warn
 from goodstein.models.provenance import Fit, Refitting
 from goodstein.nulls.base import Simulating
 from goodstein.problems.problem import Collection
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)

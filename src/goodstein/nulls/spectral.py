@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.engine.executors import Workers
 from goodstein.nulls.base import Calibration, Null
 from goodstein.problems.problem import Problem
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 ROWS = 512
 """Draws that are made at a time."""

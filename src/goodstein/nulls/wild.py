@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 
 from goodstein.auditing.serial import Dependence
+from goodstein.constraints import check_count, check_option, number
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
 from goodstein.errors import InputError, given
 from goodstein.nulls.base import Calibration, JointCalibration, Null
 from goodstein.problems.problem import Collection, Problem
 from goodstein.stein.shared import joint_statistics
-from goodstein.validation import check_count, draw_seed
+from goodstein.validation import draw_seed
 
 LIBERAL = 5.0
 """Correlation times between two changes of sign, on average, below which a given `flip` is called liberal."""
@@ -64,14 +64,10 @@ class WildBootstrap(Null):
 
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
-        if self.signs not in ("orthogonal", "iid"):
-            raise InputError(f'`signs` must be "orthogonal" or "iid", got {self.signs!r}.')
-        number = isinstance(self.flip, Real) and 0.0 < self.flip <= 0.5
-        if not (number or (isinstance(self.flip, str) and self.flip == "auto")):
-            raise InputError(
-                f'`flip` must be a probability in (0, 0.5] or "auto", got {self.flip!r}. One half is for '
-                "independent data."
-            )
+        check_option(self.signs, "signs", ("orthogonal", "iid"))
+        if not (isinstance(self.flip, str) and self.flip == "auto"):
+            wanted = "a probability in (0, 0.5] or 'auto'; one half is for independent data"
+            number(self.flip, "flip", above=0.0, most=0.5, wanted=wanted)
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         form = problem.form

@@ -10,10 +10,11 @@ import numpy as np
 
 from goodstein.auditing.conditions import check_boundary, check_connected, check_score, check_tails
 from goodstein.auditing.report import Check
+from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, given
+from goodstein.errors import InputError, given, shown
 from goodstein.foreign import Own
 from goodstein.kernels.base import Kernel
 from goodstein.stein.features import Features, Joinable, joined_features
@@ -122,7 +123,10 @@ class OwnOperator(Own, Operator):
     taken_over = ("takes", "default_kernel", "boundary_weight", "conditions")
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
-        found: Features = self._own.features(model, domain, data)
+        what = f"`features` of {self!r}"
+        found: Features = asked(self._own.features, what, model, domain, data)
+        if isinstance(found, type) or not callable(getattr(found, "form", None)):
+            raise InputError(f"{what} must return SteinFeatures, got {shown(found)}.")
         return found
 
     def on(self, domain: Domain) -> Operator:
@@ -136,7 +140,7 @@ class OwnOperator(Own, Operator):
 
     def _changed(self, method: str, *arguments: Any) -> Operator:
         change = getattr(self._own, method, None)
-        return self if change is None else as_operator(change(*arguments))
+        return self if change is None else as_operator(asked(change, f"`{method}` of {self!r}", *arguments))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         return super().conditions(model, domain, data, rng) if self.takes in (None, Points) else []
@@ -151,8 +155,15 @@ def as_operator(thing: Any, name: str | None = None) -> Operator:
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
         name = given("operator") if name is None else name
-        raise InputError(f"{name} must be an operator such as Langevin() or Standardised(), got {thing!r}.")
+        raise InputError(
+            f"{name} must be an operator such as Langevin() or Standardised(), got {shown(thing)}."
+        )
     return OwnOperator(thing)
+
+
+def may_take(operator: Operator, kind: type[Data]) -> bool:
+    """Whether an operator says that it takes a kind of data, or is a user's own that says nothing."""
+    return operator.takes is None or issubclass(kind, operator.takes)
 
 
 class Wrapping(Operator):
@@ -214,7 +225,7 @@ def set_inner(wrapping: Any, example: str = "an operator such as Langevin()", ne
     if inner is None:
         return
     if isinstance(inner, (type, never)) or not callable(getattr(inner, "features", None)):
-        raise InputError(f"`operator` of {type(wrapping).__name__} must be {example}, got {inner!r}.")
+        raise InputError(f"`operator` of {type(wrapping).__name__} must be {example}, got {shown(inner)}.")
     object.__setattr__(wrapping, "operator", as_operator(inner))
 
 

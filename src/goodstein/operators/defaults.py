@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from goodstein.domains import Chart, Domain, Lattice, Simplex, Sphere, Torus
+from goodstein.errors import must
 from goodstein.lazy import deferred
 from goodstein.operators.base import Operator
 from goodstein.operators.langevin import Langevin
@@ -29,6 +30,8 @@ def default_operator(domain: Domain) -> Operator:
     - elsewhere :class:`goodstein.Standardised` with the domain's auxiliary function, and without boundary
       :class:`goodstein.Langevin`.
     """
+    if not isinstance(domain, Domain):
+        raise must("domain", "a domain such as Box or Simplex", domain)
     wish: Operator | None = domain.default_operator()
     if wish is not None:
         return wish

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import number
 from goodstein.domains import Domain, Lattice
 from goodstein.errors import DomainError, given
 from goodstein.kernels.lattice import Hamming
@@ -25,7 +26,6 @@ from goodstein.operators.difference_ratios import (
     ratios_before,
 )
 from goodstein.types import Array, BoolArray
-from goodstein.validation import check_positive
 
 PROBES = 50
 """Rows at which score and log probabilities are compared."""
@@ -94,7 +94,9 @@ class Difference(Operator):
 
     def __post_init__(self) -> None:
         if self.bound is not None:
-            bound = check_positive(self.bound, "`bound` of Difference", "a positive number or None")
+            bound = number(
+                self.bound, "bound", of="Difference", above=0.0, wanted="a positive number or None"
+            )
             object.__setattr__(self, "bound", bound)
 
     def __repr__(self) -> str:

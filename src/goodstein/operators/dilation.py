@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.frames import weight_unit
@@ -62,12 +63,7 @@ class Dilation(Wrapping):
     def __post_init__(self) -> None:
         set_inner(self)
         if self.centre is not None:
-            try:
-                centre = np.atleast_1d(np.asarray(self.centre, dtype=float))
-            except (TypeError, ValueError):
-                centre = np.array([np.nan])
-            if centre.ndim != 1 or not np.isfinite(centre).all():
-                raise InputError(f"`centre` of Dilation must be a point, (m,), got {self.centre!r}.")
+            centre = np.atleast_1d(numbers(self.centre, "centre", ndim=(0, 1), of="Dilation"))
             object.__setattr__(self, "centre", centre)
 
     def features(self, model: Any, domain: Domain, data: Any) -> SteinFeatures:

@@ -11,6 +11,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check
 from goodstein.auditing.serial import dependence
+from goodstein.constraints import MOST_DRAWS, check_count, check_flag, check_seed
 from goodstein.data.points import draw
 from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
@@ -22,7 +23,6 @@ from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm
 from goodstein.stein.pairwise import Pairwise
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 CHECKED, LONGEST = 500, 1.5
 """Draws in which the audit looks for dependence, and the correlation time that it minds."""
@@ -85,8 +85,10 @@ class MeanEmbedding(Operator):
     conditions_suffice = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
-        check_count(self.draws, "draws")
-        check_count(self.landmarks, "landmarks", 2)
+        check_count(self.draws, "draws", most=MOST_DRAWS)
+        check_count(self.landmarks, "landmarks", 2, MOST_DRAWS)
+        check_flag(self.logratio, "logratio", of="MeanEmbedding")
+        check_seed(self.seed, of="MeanEmbedding")
 
     def seeded(self, seed: int) -> MeanEmbedding:
         return replace(self, seed=seed)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from goodstein.constraints import MOST_DRAWS, check_count, check_seed
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.latent import LatentModel
@@ -13,7 +14,6 @@ from goodstein.models.model import Model
 from goodstein.operators.base import Operator
 from goodstein.operators.estimated import Estimated, set_linear
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 PROBING = 400
 """Draws, at least, with which the audit looks at the score near a boundary."""
@@ -58,7 +58,8 @@ class Latent(Estimated):
     seed: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        check_count(self.draws, "draws")
+        check_count(self.draws, "draws", most=MOST_DRAWS)
+        check_seed(self.seed, of="Latent")
         set_linear(self)
 
     def scores(self, model: Any, data: Array) -> Array:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import answered, asked, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import ScoreError
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import SteinFeatures
@@ -51,14 +52,13 @@ class MatrixStandardised(Operator):
     divergence: Callable[[Array], Array]
 
     def __post_init__(self) -> None:
-        for name in ("G", "divergence"):
-            if not callable(getattr(self, name)):
-                raise InputError(f"`{name}` of MatrixStandardised must be a function of x (n, d).")
+        given = {"G": self.G, "divergence": self.divergence}
+        require_functions(given, "MatrixStandardised", "a function of x (n, d)")
 
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) = (x, Gᵀs + div G, G)."""
         matrix = self._matrix(data)
-        divergence = np.asarray(self.divergence(data), dtype=float)
+        divergence = self._asked("divergence", data)
         if divergence.shape != (len(data), matrix.shape[2]):
             raise ScoreError(
                 f"`divergence` of MatrixStandardised returned shape {divergence.shape}, expected "
@@ -79,8 +79,12 @@ class MatrixStandardised(Operator):
         weight: Array = np.einsum("ni,nij->nj", normals, self._matrix(x))
         return weight
 
+    def _asked(self, name: str, x: Array) -> Array:
+        what = f"`{name}` of MatrixStandardised"
+        return answered(asked(getattr(self, name), what, x, error=ScoreError), what, error=ScoreError)
+
     def _matrix(self, x: Array) -> Array:
-        matrix = np.asarray(self.G(x), dtype=float)
+        matrix = self._asked("G", x)
         if matrix.ndim != 3 or matrix.shape[:2] != x.shape:
             raise ScoreError(
                 f"`G` of MatrixStandardised returned shape {matrix.shape}, expected "

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import MOST_DRAWS, check_count, check_seed, number
 from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
-from goodstein.errors import InputError, SamplingError, ScoreError, given, takes
+from goodstein.errors import InputError, SamplingError, ScoreError, given, must, takes
 from goodstein.kernels.frames import Frame, Located
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
@@ -26,7 +27,6 @@ from goodstein.stein.features import Features, SteinFeatures, joined_features
 from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
 from goodstein.stein.totals import loose_block
 from goodstein.types import Array, Single
-from goodstein.validation import check_count, check_positive
 
 DRAWS = 500
 """Draws from the model where nothing is said, at most; more cost more and tell little."""
@@ -115,13 +115,16 @@ class Regularised(Wrapping):
                 f"{self.operator!r} counts who is at risk, so its observations depend on each other and "
                 "cannot be split into reference points and others. Use Regularised(Martingale())."
             )
+        check_seed(self.seed, of="Regularised")
         wanted = f"a number of at least {SMALLEST:g}"
-        check_positive(self.strength, "`strength` of Regularised", wanted, above=SMALLEST * (1 - 1e-9))
+        number(self.strength, "strength", of="Regularised", above=SMALLEST * (1 - 1e-9), wanted=wanted)
         if self.fraction is not None:
             wanted = "a number between 0 and 1, or None"
-            check_positive(self.fraction, "`fraction` of Regularised", wanted, below=1.0)
+            number(self.fraction, "fraction", of="Regularised", below=1.0, above=0.0, wanted=wanted)
         if self.draws is not None:
-            check_count(self.draws, "draws", least=0)
+            check_count(self.draws, "draws", 0, MOST_DRAWS)
+            if self.draws == 1:
+                raise must("draws", "0, or at least 2 draws", self.draws, "Regularised")
             if self.fraction is None and self.draws:
                 raise InputError(
                     f"Regularised: the reference points are all data (fraction=None) or {self.draws} draws "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import MOST_DRAWS, check_count, check_flag, check_seed
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
@@ -15,7 +16,6 @@ from goodstein.models.posterior import Posterior
 from goodstein.operators.base import Operator
 from goodstein.operators.estimated import Estimated, set_linear
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class Stochastic(Estimated):
     seed: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        check_count(self.batch_size, "batch_size")
+        check_count(self.batch_size, "batch_size", most=MOST_DRAWS)
+        check_flag(self.replace, "replace", of="Stochastic")
+        check_seed(self.seed, of="Stochastic")
         set_linear(self)
 
     def scores(self, model: Any, data: Array) -> Array:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import MOST_COORDINATES, check_count, real_array
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
-from goodstein.errors import DomainError, InputError, describe_rows, other_domain
+from goodstein.errors import DomainError, InputError, describe_rows, must, other_domain
 from goodstein.types import Array, Column
 from goodstein.validation import as_array
 
@@ -22,7 +23,7 @@ class Patterns(Data):
     Parameters
     ----------
     patterns
-        The arrays. Nothing is checked; :func:`as_patterns` does that for data of users.
+        The arrays. Whether they lie in the window is checked where that is known, :func:`as_patterns`.
     dim
         Number of coordinates; None takes that of the first pattern with points.
     """
@@ -30,12 +31,21 @@ class Patterns(Data):
     costly = True
 
     def __init__(self, patterns: Iterable[Array], dim: int | None = None) -> None:
+        if not isinstance(patterns, list | tuple | Patterns):
+            raise must("patterns", "a list of arrays (k, d), one for each pattern", patterns, "Patterns")
+        if not len(patterns):
+            raise must("patterns", "at least one pattern", patterns, "Patterns")
+        arrays = [real_array(pattern, f"patterns[{i}]") for i, pattern in enumerate(patterns)]
         if dim is None:
-            patterns = [np.asarray(pattern, dtype=np.float64) for pattern in patterns]
-            dim = next((pattern.shape[-1] for pattern in patterns if pattern.ndim == 2), 1)
+            dim = next((array.shape[-1] for array in arrays if array.ndim == 2), 1)
+        self.dim = check_count(dim, "dim", 1, MOST_COORDINATES)
+        for i, array in enumerate(arrays):
+            flat = array.ndim == 1 and self.dim == 1
+            fits = flat or (array.ndim == 2 and array.shape[1] == self.dim)
+            if array.size and not (fits and np.isfinite(array).all()):
+                raise must(f"patterns[{i}]", f"finite points, an array (k, {self.dim})", patterns[i])
         # Copies: whoever made the patterns may write on.
-        self._patterns = tuple(np.array(pattern, dtype=np.float64).reshape(-1, dim) for pattern in patterns)
-        self.dim = dim
+        self._patterns = tuple(np.array(array).reshape(-1, self.dim) for array in arrays)
 
     def __len__(self) -> int:
         return len(self._patterns)

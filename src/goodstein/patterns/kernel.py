@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag, number
 from goodstein.errors import InputError, given
 from goodstein.kernels import Gaussian, Kernel, Median
 from goodstein.numerics.distances import placed
 from goodstein.patterns.data import Patterns
 from goodstein.types import Array
-from goodstein.validation import check_positive
 
 DEFAULT_BANDWIDTH = Median(0.25)
 
@@ -76,8 +76,11 @@ class ConfigurationKernel(Kernel):
     def __post_init__(self) -> None:
         # The same checks in the same words as for any kernel.
         object.__setattr__(self, "bandwidth", Gaussian(self.bandwidth).bandwidth)
+        check_flag(self.normalised, "normalised", of="ConfigurationKernel")
         if self.scale is not None:
-            check_positive(self.scale, "`scale` of ConfigurationKernel", "a positive number or None")
+            number(
+                self.scale, "scale", of="ConfigurationKernel", above=0.0, wanted="a positive number or None"
+            )
 
     @property
     def bandwidths(self) -> float | None:
@@ -85,6 +88,8 @@ class ConfigurationKernel(Kernel):
 
     def fitted(self, patterns: Patterns) -> ConfigurationKernel:
         """The same kernel with bandwidth and scale numbers."""
+        if not isinstance(patterns, Patterns):
+            raise InputError(f"{self!r} compares point patterns, and these are none.", argument="kernel")
         kernel = self
         if not isinstance(self.bandwidth, float):
             if len(patterns.pooled) < 2:

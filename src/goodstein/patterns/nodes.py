@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, number
 from goodstein.domains import Box, Domain, Polygon
-from goodstein.errors import DomainError
+from goodstein.errors import DomainError, must
 from goodstein.types import Array
 
 FEWEST = {1: 40, 2: 144, 3: 343}
@@ -49,6 +50,12 @@ def quadrature(domain: Domain, nodes: int | None = None, length: float = math.in
     >>> float(w.sum()), float(w @ u[:, 0] ** 2)
     (2.0, 2.6666666667)
     """
+    if not isinstance(domain, Domain):
+        raise must("domain", "a domain such as Box or Polygon", domain)
+    if nodes is not None:
+        check_count(nodes, "nodes", 1, MOST)
+    if not (isinstance(length, float) and length == np.inf):
+        number(length, "length", above=0.0)
     own = domain.quadrature(nodes)
     if own is not None:
         return np.asarray(own[0], dtype=np.float64), np.asarray(own[1], dtype=np.float64)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import MOST_COORDINATES, check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, given
 from goodstein.kernels.base import Kernel
@@ -18,7 +19,6 @@ from goodstein.patterns.kernel import ConfigurationKernel, generic_stein_matrix
 from goodstein.patterns.nodes import quadrature
 from goodstein.stein.forms import DenseForm
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 TOLERANCE = 0.1
 """Error of the expected number of points, in standard errors of the mean count, that is pointed out."""
@@ -60,7 +60,7 @@ class Papangelou(Operator):
 
     def __post_init__(self) -> None:
         if self.nodes is not None:
-            check_count(self.nodes, "nodes", least=2)
+            check_count(self.nodes, "nodes", 2, MOST_COORDINATES)
 
     def features(self, model: Any, domain: Domain, data: Patterns) -> PatternFeatures:
         """The observations with their model; the nodes wait for the kernel's bandwidth."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
 from goodstein.foreign import describe
@@ -14,6 +15,7 @@ from goodstein.models.provenance import Fit, provenance_of
 from goodstein.patterns.data import Patterns, as_pattern
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array
+from goodstein.validation import as_generator
 
 
 class Process(AnyModel):
@@ -43,7 +45,10 @@ class Process(AnyModel):
 
     def papangelou(self, u: Array, pattern: Array) -> Array:
         """The conditional intensity at points u (k, d) given a pattern (l, d), (k,)."""
-        values = np.asarray(self.raw.papangelou(u, pattern), dtype=np.float64)
+        what = f"`papangelou` of {self.name}"
+        values = answered(
+            asked(self.raw.papangelou, what, u, pattern, error=ScoreError), what, error=ScoreError
+        )
         if values.shape == ():
             values = np.broadcast_to(values, len(u))
         if values.shape != (len(u),):
@@ -62,7 +67,9 @@ class Process(AnyModel):
         return values
 
     def sample(self, n: int, rng: RNG = None) -> Patterns:
-        drawn = self.raw.sample(n, np.random.default_rng(rng))
+        drawn = asked(
+            self.raw.sample, f"The sampler of {self.name}", n, as_generator(rng), error=SamplingError
+        )
         wanted = f"The sampler of {self.name} must return {n} patterns inside {self.domain!r}"
         if not hasattr(drawn, "__len__") or len(drawn) != n:
             got = f"{len(drawn)} of them" if hasattr(drawn, "__len__") else type(drawn).__name__

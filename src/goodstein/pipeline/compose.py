@@ -8,7 +8,7 @@ import numpy as np
 
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
@@ -63,7 +63,7 @@ def compose(
 def check_domain(domain: Any) -> None:
     """Raise where the domain is something else."""
     if domain is not None and not isinstance(domain, Domain):
-        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Simplex(3), got {domain!r}.")
+        raise must("domain", "a domain such as Box(0, 1) or Simplex(3)", domain)
 
 
 def choose_kernel(kernel: Any, operator: Operator, domain: Domain | None = None) -> Kernel:

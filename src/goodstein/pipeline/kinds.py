@@ -25,6 +25,7 @@ from goodstein.lazy import deferred
 from goodstein.models.base import AnyModel, OwnModel
 from goodstein.models.model import Model
 from goodstein.operators import Operator, default_operator
+from goodstein.operators.base import may_take
 from goodstein.validation import as_data, column_names, is_frame
 
 conditional_adapter = deferred("goodstein.adapters.conditional")
@@ -82,7 +83,8 @@ def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., A
         return patterns
     if _is_graph(data, model):
         return graph
-    own = callable(getattr(data, "take", None)) and not hasattr(data, "__array__")
+    own = callable(getattr(data, "take", None)) and hasattr(type(data), "__len__")
+    own = own and not isinstance(data, type) and not hasattr(data, "__array__")
     return others if own and not roots(data) & FRAMES else points
 
 
@@ -139,7 +141,7 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
         refuse_lost_flags(wrapped, rows)
     elif place is None:
         raise InputError("The model does not say where it lives: pass `domain` or `data`.")
-    if operator is not None and not _may_take(operator, Points):
+    if operator is not None and not may_take(operator, Points):
         kind = operator.takes.__name__ if operator.takes else ""
         reason = f"{operator!r} takes {kind}, and these are points, an array (n, d)."
         raise InputError(reason, argument="data", remedy="Use another operator for them.")
@@ -212,7 +214,7 @@ def pairs(data: Any, model: Any, domain: Domain | None, operator: Operator | Non
 def patterns(data: Any, model: Any, domain: Domain | None, operator: Operator | None) -> Arranged:
     """Point patterns in a window, and a conditional intensity."""
     kind, usual = pattern_data.Patterns, pattern_operator.Papangelou
-    if operator is not None and not _may_take(operator, kind):
+    if operator is not None and not may_take(operator, kind):
         raise InputError(f"`operator` of a test for point patterns must be Papangelou(), got {operator!r}.")
     wrapped = process.as_process(model, domain)
     rows = None if data is None else pattern_data.as_patterns(data, wrapped.domain)
@@ -231,7 +233,7 @@ def graph(data: Any, model: Any, domain: Domain | None, operator: Operator | Non
             argument="data",
         )
     kind = graph_data.Graph
-    if operator is not None and not _may_take(operator, kind):
+    if operator is not None and not may_take(operator, kind):
         raise InputError(f"`operator` of a test for a graph must be GlauberFlips(), got {operator!r}.")
     observed = graph_data.as_graph(data)
     wrapped = graph_model.as_graph_model(model, len(observed))
@@ -262,8 +264,3 @@ def others(data: Any, model: Any, domain: Domain | None, operator: Operator | No
 
 def _adopt_own_model(model: Any) -> Any:
     return model if isinstance(model, AnyModel) else OwnModel(model, describe(model))
-
-
-def _may_take(operator: Operator, kind: type[Data]) -> bool:
-    """Whether an operator says that it takes a kind of data, or is a user's own that says nothing."""
-    return operator.takes is None or issubclass(kind, operator.takes)

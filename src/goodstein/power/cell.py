@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from goodstein.errors import InputError
+from goodstein.constraints import check_count, check_share, check_text, number
+from goodstein.errors import InputError, must
 from goodstein.power.laws import Draw, Law, NoSamplerError, SamplerLaw, is_function, law_of, name_of
 from goodstein.power.neyman_pearson import LogLikelihoodRatio, Pair, check_log_ratio
-from goodstein.validation import check_count, check_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +68,20 @@ class Cell:
         set_(self, "n", check_count(self.n, "n", 2))
         if self.level is not None:
             set_(self, "level", check_share(self.level, "level"))
-        if self.effect is not None and not np.isfinite(float(self.effect)):
-            raise InputError(f"`effect` must be a finite number, got {self.effect!r}.")
-        if isinstance(self.tests, str):
-            raise InputError(f"`tests` of a Cell must be several names, got the string {self.tests!r}.")
+        if self.effect is not None:
+            set_(self, "effect", number(self.effect, "effect", of="Cell"))
+        several = isinstance(self.tests, list | tuple | set | frozenset)
+        if self.tests is not None and not (several and all(isinstance(test, str) for test in self.tests)):
+            raise must("tests", "a list of names of tests, or None", self.tests, "Cell")
         check_log_ratio(self.log_ratio)
         if self.sample_null is not None and not is_function(self.sample_null):
-            got = name_of(self.sample_null)
-            raise InputError(f"`sample_null` must be a function (n, rng) -> data, got {got}.")
+            raise must("sample_null", "a function (n, rng) -> data", self.sample_null, "Cell")
         if self.sample_null is not None and self.censoring is not None:
             raise InputError(
                 "`censoring` and `sample_null` both say how data under the null are seen. Pass one of them."
             )
-        if not isinstance(self.name, str | None):
-            raise InputError(f"`name` of a Cell must be a string, got {self.name!r}.")
+        if self.name is not None:
+            check_text(self.name, "name", of="Cell")
         against = "" if self.alternative is None else f" against {name_of(self.alternative)}"
         set_(self, "name", self.name or f"{name_of(self.model)}{against}, n = {self.n}")
         # Errors about the laws belong here, not into the middle of a study.

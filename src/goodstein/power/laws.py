@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from goodstein import constraints
 from goodstein.adapters.durations import as_survival_model
 from goodstein.adapters.model import as_model
+from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.foreign import describe, roots
@@ -88,7 +90,7 @@ class DurationLaw(Law):
         if self.censoring is None:
             return whole
         x = whole.durations
-        c = np.asarray(self.censoring(n, rng), np.float64)
+        c = answered(self.censoring(n, rng), "`censoring`")
         if c.shape not in ((n,), (n, 1)) or np.isnan(c).any() or (c < 0).any():
             raise InputError(
                 f"`censoring` must give {n} times of at least zero, (n,); got shape {c.shape}"
@@ -113,7 +115,7 @@ class SamplerLaw(Law):
     function: Callable[..., Any]
 
     def __call__(self, n: int, rng: np.random.Generator) -> Any:
-        drawn = call_sampler(self.function, n, rng)
+        drawn = asked(call_sampler, f"The sampler {title(self.function)}", self.function, n, rng)
         if isinstance(drawn, np.ndarray | list | Censored) and len(drawn) != n:
             raise InputError(
                 f"the sampler was asked for {n} observations and returned {len(drawn)}.",
@@ -128,7 +130,7 @@ class NoSamplerError(InputError):
 
 def is_function(thing: Any) -> bool:
     """Whether something is a function rather than a model."""
-    return callable(thing) and not isinstance(thing, type) and not any(hasattr(thing, m) for m in METHODS)
+    return constraints.is_function(thing) and not any(hasattr(thing, m) for m in METHODS)
 
 
 def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: Any = None) -> Law:

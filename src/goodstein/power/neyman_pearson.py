@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import answered, asked, check_count, check_share, is_function
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.numerics.ranges import cut
 from goodstein.pipeline.compose import check_domain
 from goodstein.power.laws import Law, PointLaw, law_of, name_of
 from goodstein.power.rates import wilson
 from goodstein.text import Report, Table
 from goodstein.types import RNG, Array
-from goodstein.validation import as_generator, check_count, check_share
+from goodstein.validation import as_generator
 
 BUDGET = 1 << 20
 """Numbers that are drawn at a time."""
@@ -91,7 +92,8 @@ class Pair:
 
     def _piece(self, law: Law, count: int, rng: np.random.Generator) -> Array:
         if self.log_ratio is not None:
-            return np.array([_number(self.log_ratio(law(self.n, rng))) for _ in range(count)])
+            data_sets = (law(self.n, rng) for _ in range(count))
+            return np.array([_number(asked(self.log_ratio, "`log_ratio`", data)) for data in data_sets])
         data: Any = law(count * self.n, rng)
         if isinstance(data, np.ndarray):
             # Some samplers return their draws in an order, such as one component of a mixture after another.
@@ -102,12 +104,13 @@ class Pair:
 
 
 def _number(value: Any) -> float:
-    if np.ndim(value):
+    found = answered(value, "`log_ratio`")
+    if found.ndim:
         raise InputError(
-            f"`log_ratio` must return one number for the whole data set, got shape {np.shape(value)}. Return "
+            f"`log_ratio` must return one number for the whole data set, got shape {found.shape}. Return "
             "the sum over the observations."
         )
-    return float(value)
+    return float(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,6 +321,5 @@ def check_threshold(draws: int, level: float, name: str) -> None:
 
 def check_log_ratio(log_ratio: Any) -> None:
     """Raise unless this is a function or None."""
-    if log_ratio is not None and not callable(log_ratio):
-        wanted = "a function data -> log p(data) − log q(data)"
-        raise InputError(f"`log_ratio` must be {wanted}, got {log_ratio!r}.")
+    if log_ratio is not None and not is_function(log_ratio):
+        raise must("log_ratio", "a function data -> log p(data) − log q(data)", log_ratio)

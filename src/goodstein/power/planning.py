@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_flag, check_share, is_function, number
 from goodstein.engine.executors import Workers
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.plot.pictures import sample_size_curve
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Draw, NoSamplerError, name_of
@@ -21,7 +22,7 @@ from goodstein.power.trials import Test
 from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.text import Report, Table
 from goodstein.types import RNG
-from goodstein.validation import as_generator, check_count, check_share
+from goodstein.validation import as_generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,15 +168,16 @@ def sample_size(
     25
     """
     level = check_share(level, "level")
-    if isinstance(power, bool) or not isinstance(power, int | float) or not level < power < 1:
-        raise InputError(f"`power` must be a number between the level {level:g} and 1, got {power!r}.")
+    wanted = f"a number between the level {level:g} and 1"
+    power = number(power, "power", above=level, below=1.0, wanted=wanted)
+    check_flag(bound, "bound")
     trials = check_count(trials, "trials", START)
     low, high = _check_bounds(bounds)
     if alternative is None:
         raise InputError("`alternative` must be a model or a function (n, rng) -> data, got None.")
     test = ksd_test if test is None else test
-    if not callable(test):
-        raise InputError(f"`test` must be a function (data, model, *, rng) -> TestResult, got {test!r}.")
+    if not is_function(test):
+        raise must("test", "a function (data, model, *, rng) -> TestResult", test)
     try:
         cell = Cell(
             model, alternative, low, sample_null=sample_null, log_ratio=log_ratio, censoring=censoring
@@ -208,11 +210,10 @@ def _undrawn(n: int, rng: np.random.Generator) -> Any:
 
 
 def _check_bounds(bounds: Any) -> tuple[int, int]:
-    wrong = InputError(f"`bounds` must be the smallest and the largest n to try, got {bounds!r}.")
-    try:
-        low, high = bounds
-    except (TypeError, ValueError):
-        raise wrong from None
+    wrong = must("bounds", "the smallest and the largest n to try", bounds)
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise wrong
+    low, high = bounds
     low, high = check_count(low, "bounds", 2), check_count(high, "bounds", 2)
     if not low < high:
         raise wrong

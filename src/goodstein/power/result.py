@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from goodstein.errors import InputError
+from goodstein.constraints import check_share, check_text
+from goodstein.errors import InputError, must
 from goodstein.plot.pictures import power_curves
 from goodstein.power.cell import Cell
 from goodstein.power.files import write_whole
@@ -19,7 +20,6 @@ from goodstein.power.rates import Rate, rejections, size_mark
 from goodstein.power.trials import medians
 from goodstein.text import Report, Table
 from goodstein.types import Array
-from goodstein.validation import check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,6 +107,7 @@ class PowerStudy(Report):
     def time(self, test: str, cell: str | Cell | None = None) -> float:
         """Median seconds of one test, over one cell or all of them."""
         name = None if cell is None else self._cell(cell).name
+        self._test(test)
         here = [key for key in self.seconds if key[2] == test and name in (None, key[0])]
         return medians(self.seconds[key] for key in here)
 
@@ -231,16 +232,20 @@ class PowerStudy(Report):
 
     def _rate(self, cell: str | Cell, kind: str, test: str, level: float | None) -> Rate:
         one = self._cell(cell)
-        if test not in self.tests:
-            raise InputError(f"There is no test {test!r} in this study. It has {', '.join(self.tests)}.")
+        self._test(test)
         if (one.name, kind, test) not in self.pvalues:
             what = "size" if kind == "null" else "power"
             raise InputError(f"The {what} of {test!r} in the cell {one.name!r} was not measured.")
         count = rejections(self.pvalues[one.name, kind, test], self.level(one, level))
         return Rate.of(count, self.trials)
 
+    def _test(self, test: str) -> str:
+        if check_text(test, "test") not in self.tests:
+            raise InputError(f"There is no test {test!r} in this study. It has {', '.join(self.tests)}.")
+        return test
+
     def _cell(self, cell: str | Cell) -> Cell:
-        name = cell.name if isinstance(cell, Cell) else cell
+        name = cell.name if isinstance(cell, Cell) else check_text(cell, "cell")
         found = next((one for one in self.cells if one.name == name), None)
         if found is None:
             known = ", ".join(repr(one.name) for one in self.cells)
@@ -256,6 +261,8 @@ def _columns(name: str, rate: Rate | None) -> dict[str, float | None]:
 
 def _written(content: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
+        if not isinstance(path, str | os.PathLike) or path == "":
+            raise must("path", "the name of a file, or None", path)
         write_whole(path, content)
     return content
 

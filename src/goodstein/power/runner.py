@@ -19,9 +19,12 @@ from goodstein.engine.executors import (
     explained_workers,
     one_blas_thread,
 )
-from goodstein.errors import InputError
+from goodstein.errors import InputError, shown
 
 Tasks = Sequence[tuple[Any, ...]]
+
+PROCESSES = range(1, 4097)
+"""Numbers of processes that may be meant."""
 
 
 class Runner:
@@ -39,9 +42,15 @@ class Runner:
         self._dismissal: Any = None
         if workers is None:
             return
-        if isinstance(workers, Executor) or callable(getattr(workers, "get_executor", None)):
+        if isinstance(workers, Executor) or (
+            callable(getattr(workers, "get_executor", None)) and not isinstance(workers, type)
+        ):
             self._executor = as_executor(workers)
-        elif isinstance(workers, int) and not isinstance(workers, bool) and (workers > 0 or workers == -1):
+        elif (
+            isinstance(workers, int)
+            and not isinstance(workers, bool)
+            and (workers == -1 or workers in PROCESSES)
+        ):
             processes = available_cores() if workers == -1 else workers
             if processes > 1:
                 from multiprocessing import get_context
@@ -53,7 +62,7 @@ class Runner:
         else:
             raise InputError(
                 "`workers` must be None, a positive number of processes, -1 for all cores, or a "
-                f"concurrent.futures.Executor; got {workers!r}."
+                f"concurrent.futures.Executor; got {shown(workers)}."
             )
 
     @property

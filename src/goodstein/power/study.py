@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_flag, check_seed, check_share, is_function
 from goodstein.engine.executors import Workers
-from goodstein.errors import InputError, ResourceError
+from goodstein.errors import InputError, ResourceError, must
 from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell
 from goodstein.power.neyman_pearson import RatioTest, check_threshold
@@ -22,7 +23,6 @@ from goodstein.power.result import Key, PowerStudy
 from goodstein.power.runner import Runner, perform
 from goodstein.power.trials import BLOCK, CHUNK, FIRST, Source, Test, Work
 from goodstein.types import Array
-from goodstein.validation import check_count, check_share
 
 
 def power_study(
@@ -109,7 +109,11 @@ def power_study(
     trials = check_count(trials, "trials", FIRST)
     levels = check_levels(level)
     draws = _check_draws(bound_draws, min([*levels, *(c.level for c in chosen if c.level is not None)]))
-    seed = check_count(seed, "seed", 0)
+    seed = check_seed(seed)
+    for name, value in {"size": size, "bound": bound, "progress": progress}.items():
+        check_flag(value, name)
+    if not isinstance(path, str | os.PathLike | None) or path == "":
+        raise must("path", "the name of a file, or None", path)
     places = _sources(chosen, tuple(functions), size)
     sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)
@@ -235,11 +239,10 @@ def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
             "Cell(..., name=...).",
             argument="cells",
         )
-    if not isinstance(tests, Mapping) or not tests or not all(map(callable, tests.values())):
-        raise InputError(
-            "`tests` must map names to functions (data, model, *, rng) -> TestResult, such as "
-            f"{{'KSD': gs.ksd_test}}; got {tests!r}."
-        )
+    functions = tests.values() if isinstance(tests, Mapping) else ()
+    if not functions or not all(map(is_function, functions)):
+        wanted = "names with functions (data, model, *, rng) -> TestResult, such as {'KSD': gs.ksd_test}"
+        raise must("tests", wanted, tests)
     if not all(isinstance(name, str) and name for name in tests):
         raise InputError(f"their names must be strings, got {list(tests)!r}.", argument="tests")
     for cell in chosen:
@@ -254,18 +257,13 @@ def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
 
 def check_levels(level: Any) -> tuple[float, ...]:
     """One level or several, as a tuple."""
-    several = level if isinstance(level, Iterable) and not isinstance(level, str) else (level,)
-    found = tuple(check_share(one, "level") for one in several)
-    if not found:
-        raise InputError("`level` must be a number between 0 and 1, or several of them; got none.")
-    return found
+    several = level if isinstance(level, list | tuple) and level else (level,)
+    return tuple(check_share(one, "level") for one in several)
 
 
 def _check_draws(draws: Any, level: float) -> tuple[int, int]:
-    if not isinstance(draws, Sequence) or isinstance(draws, str) or len(draws) != 2:
-        raise InputError(
-            f"`bound_draws` must be two numbers, draws of the null and of the alternative; got {draws!r}."
-        )
+    if not isinstance(draws, list | tuple) or len(draws) != 2:
+        raise must("bound_draws", "two numbers, draws of the null and of the alternative", draws)
     null, alternative = (check_count(count, "bound_draws", 100) for count in draws)
     check_threshold(null, level, "bound_draws")
     return null, alternative

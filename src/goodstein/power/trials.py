@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.engine.executors import SLICE
-from goodstein.errors import CalibrationWarning, ResourceError, quiet
+from goodstein.errors import CalibrationWarning, ResourceError, TrialError, quiet
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Law
 from goodstein.power.neyman_pearson import Pair
@@ -134,7 +134,7 @@ def failed(where: str, error: Exception) -> RuntimeError:
     if isinstance(error, MemoryError):
         found = f" ({error})" if str(error) else ""
         return ResourceError(f"{where}: memory is exhausted{found}.", remedy="Use fewer workers.")
-    return RuntimeError(f"{where}: {type(error).__name__}: {error}")
+    return TrialError(f"{where}: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True)

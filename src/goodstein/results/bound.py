@@ -85,6 +85,9 @@ def largest_feature(problem: Problem) -> float:
         )
         return math.sqrt(_climbed(problem, domain, states))
     starts, values = [x], [_sizes(problem, x)]
+    if not np.isfinite(values[0]).any():
+        _diagonal(problem, x)  # says what is wrong with all of them
+        return math.inf
     for lines in (_rays(domain, x, rng), _walks(domain, x, rng)):
         if len(lines):
             # Starts outwards: what is not finite there has no limit.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import as_kernel
@@ -22,7 +23,7 @@ from goodstein.results.tolerance import Tolerance, tolerance_of
 from goodstein.results.witness import Contributions, Witness, contributions_of, witness_of
 from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
 from goodstein.types import RNG, Array
-from goodstein.validation import as_generator, check_count, check_share
+from goodstein.validation import as_generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

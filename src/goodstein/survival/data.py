@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import real_array
 from goodstein.data.base import Data
-from goodstein.errors import InputError, SamplingError, describe_rows, given, refuse_rows, warn
+from goodstein.errors import InputError, SamplingError, describe_rows, given, must, refuse_rows, warn
 from goodstein.foreign import bases, contents
 from goodstein.frozen import Frozen
 from goodstein.types import Array, ArrayLike, BoolArray, Column
@@ -161,7 +162,9 @@ class Censored(Frozen, Data):
 
         Who is censored at t still counts at t: events come before censorings.
         """
-        t = self.durations if times is None else np.asarray(times, np.float64)
+        t = self.durations if times is None else real_array(times, "times")
+        if np.isnan(t).any():
+            raise must("times", "times, and none of them NaN", times)
         below = np.searchsorted(np.sort(self.durations), t, side="left")
         return np.asarray(len(self) - below, np.float64)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import check_option
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, describe_rows, refuse_rows
 from goodstein.stein.features import AnchoredFeatures
@@ -75,8 +76,7 @@ class Martingale(DurationOperator):
     differentiates = False
 
     def __post_init__(self) -> None:
-        if self.transform not in ("cdf", "hazard", None):
-            raise InputError(f'`transform` must be "cdf", "hazard" or None, got {self.transform!r}.')
+        check_option(self.transform, "transform", ("cdf", "hazard", None))
 
     def features(self, model: SurvivalModel, domain: Domain, data: Censored) -> AnchoredFeatures:
         """(y, a, G) = (t, −1, δ/λ₀), and the value at zero."""

@@ -8,17 +8,18 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from goodstein.constraints import check_count, check_text, number, real_array, require_functions
 from goodstein.data.rows import SeenRows
 from goodstein.domains.box import Box
-from goodstein.errors import SamplingError, ScoreError, describe_rows
+from goodstein.errors import SamplingError, ScoreError, describe_rows, must
 from goodstein.models.base import AnyModel
-from goodstein.models.model import call_sampler, title
+from goodstein.models.model import draws_of, title
 from goodstein.models.provenance import Fit
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import check_count, check_positive, require_functions
+from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -89,10 +90,13 @@ class SurvivalModel(AnyModel):
         functions = required | {key: value for key, value in optional.items() if value is not None}
         require_functions(functions, "SurvivalModel", "a function of an array of times")
         self._functions = functions
-        self.name = name if name is not None else f"hazard={title(hazard)}"
+        self.name = check_text(name, "name") if name is not None else f"hazard={title(hazard)}"
         hazards = [key for key in functions if key != "sample"]
         self._elementwise = {key: Elementwise(functions[key], f"`{key}` of {self.name}") for key in hazards}
-        self._zero = None if hazard_at_zero is None else float(hazard_at_zero)
+        self._zero = None
+        if hazard_at_zero is not None:
+            infinite = isinstance(hazard_at_zero, float) and hazard_at_zero == np.inf
+            self._zero = np.inf if infinite else number(hazard_at_zero, "hazard_at_zero", least=0.0)
         if fitted_to is not None:
             self.remember(Fit(None, SeenRows(as_censored(fitted_to, "SurvivalModel"))))
         self._factor = 1.0
@@ -156,7 +160,7 @@ class SurvivalModel(AnyModel):
 
     def sample(self, n: int, rng: RNG = None) -> Censored:
         """Draw n independent durations, none of them censored."""
-        durations = self.durations(n, np.random.default_rng(rng))
+        durations = self.durations(n, as_generator(rng))
         endless = np.isinf(durations)
         if endless.any():
             found = f"is bounded: {endless.sum()} of {n} draws never have the event."
@@ -174,7 +178,7 @@ class SurvivalModel(AnyModel):
         """The model with hazard factor·λ₀."""
         scaled = copy.copy(self)
         _ = scaled.hazard_at_zero
-        scaled._factor = self._factor * check_positive(factor, "`factor`")
+        scaled._factor = self._factor * number(factor, "factor", above=0.0)
         scaled._functions = {key: value for key, value in self._functions.items() if key != "sample"}
         return scaled
 
@@ -192,7 +196,7 @@ class SurvivalModel(AnyModel):
         check_count(n, "n")
         if "sample" not in self._functions:
             return self.quantile(rng.standard_exponential(n))
-        drawn = np.asarray(call_sampler(self._functions["sample"], n, rng), np.float64)
+        drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, rng)
         if drawn.shape not in ((n,), (n, 1)):
             raise SamplingError(f"The sampler of {self.name} returned shape {drawn.shape}; expected ({n},).")
         drawn = drawn.reshape(n)
@@ -230,5 +234,7 @@ class SurvivalModel(AnyModel):
 
 
 def _as_times(t: ArrayLike) -> Array:
-    times = np.asarray(t, np.float64)
+    times = real_array(t, "t")
+    if np.isnan(times).any():
+        raise must("t", "times, and none of them NaN", t)
     return times.reshape(1) if times.ndim == 0 else times

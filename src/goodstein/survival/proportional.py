@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.constraints import number
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, refuse_rows
 from goodstein.stein.features import SteinFeatures
@@ -16,7 +17,6 @@ from goodstein.survival.martingale import positive_hazard
 from goodstein.survival.model import SurvivalModel
 from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array
-from goodstein.validation import check_positive
 
 AT_RISK = 0.1
 """Share of the observations that are still at risk at the default horizon."""
@@ -79,7 +79,13 @@ class ProportionalHazards(DurationOperator):
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
-            check_positive(self.horizon, "`horizon` of ProportionalHazards", "a positive time, or None")
+            number(
+                self.horizon,
+                "horizon",
+                of="ProportionalHazards",
+                above=0.0,
+                wanted="a positive time, or None",
+            )
 
     def fitted(self, data: Censored, domain: Domain) -> ProportionalHazards:
         return ProportionalHazards(self.resolved(data))

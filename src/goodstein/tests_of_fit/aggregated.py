@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.skewness import too_skewed
+from goodstein.constraints import check_flag, numbers
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
@@ -114,6 +115,7 @@ def aggregated_test(
     True
     """
     check_workers(workers)
+    check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
     groups, defaults = _groups(data, model, domain, operators, kernels, seeds)
     count = sum(len(own) for _, own in groups)
@@ -218,10 +220,10 @@ def _as_kernels(kernels: Sequence[Kernel] | None, problem: Problem) -> tuple[Ker
 
 def as_list(values: Any, name: str, example: str) -> list[Any]:
     """A sequence of parts, which must not be empty; a lone part is a mistake that is easily made."""
-    try:
-        found = list(values)
-    except TypeError:
-        raise InputError(f"`{name}` must be a sequence such as [{example}], got {values!r}.") from None
+    flat = isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iuf"
+    if not flat and not isinstance(values, list | tuple | Iterator):
+        raise must(name, f"a list such as [{example}]", values)
+    found = list(values)
     if not found:
         raise InputError(f"`{name}` is empty. Leave it out to take the library's own.")
     missing = [k for k, value in enumerate(found) if value is None]
@@ -295,18 +297,7 @@ def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list
     if weights is None:
         own = np.concatenate(defaults)
         return np.asarray(own / own.sum())
-    try:
-        given = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):
-        given = np.array(np.nan)
+    given = numbers(weights, "weights", above=0.0)
     if given.shape != (count,):
-        raise InputError(
-            f"`weights` must be {count} numbers, one for each member (operators × kernels), got {weights!r}."
-        )
-    bad = np.flatnonzero(~(np.isfinite(given) & (given > 0)))
-    if bad.size:
-        raise InputError(
-            f"`weights`[{bad[0]}] is {given[bad[0]]}; weights must be positive. Leave out a member that "
-            "should have none."
-        )
+        raise must("weights", f"{count} numbers, one for each member (operators × kernels)", weights)
     return np.asarray(given / given.sum())

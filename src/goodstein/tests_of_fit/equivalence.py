@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.reduce import quadratic_forms
@@ -27,7 +28,7 @@ from goodstein.results.tolerance import roots
 from goodstein.stein.forms import BlockForm
 from goodstein.tests_of_fit.tolerant import looked_at, random_signs
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_positive
+from goodstein.validation import as_generator
 
 MOST = 1000
 """Rows from which the noisiest direction is taken."""
@@ -104,15 +105,16 @@ def equivalence_test(
             "Pass either `margin`, a share of the observations, for example 0.1, or `shift`, in standard "
             "deviations."
         )
+    check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
     problem = compose(data, model, domain, operator, kernel, seeds)
     if margin is not None:
-        check_positive(margin, "`margin`", "a share of the observations, between 0 and 1", below=1.0)
+        number(margin, "margin", below=1.0, above=0.0, wanted="a share of the observations, between 0 and 1")
         problem, unit = bounded(problem)
         theta = margin * unit
         words = f"that a share of {margin:g} of wrong observations could make"
     else:
-        size = check_positive(shift, "`shift`", "a positive number of standard deviations")
+        size = number(shift, "shift", above=0.0, wanted="a positive number of standard deviations")
         theta = shift_discrepancy(problem, size)
         unit = theta / size
         words = f"of a shift by {size:g} standard deviations"

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.serial import Dependence, Starts
+from goodstein.constraints import check_count, check_flag, check_share, numbers
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, one_blas_thread
-from goodstein.errors import InputError
+from goodstein.errors import must
 from goodstein.kernels import Gaussian, Kernel
 from goodstein.nulls.base import Calibration, Null
 from goodstein.nulls.spectral import ROWS, limit_law
@@ -25,7 +26,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.forms import LowRankForm
 from goodstein.tests_of_fit.locations import Learnt, distinct, draw_locations, learn
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, check_share
+from goodstein.validation import as_generator
 
 
 def fssd_test(
@@ -98,7 +99,9 @@ def fssd_test(
     >>> gs.fssd_test(x, gs.families.Laplace([0, 0], 1 / np.sqrt(2)), rng=1).pvalue > 0.05
     True
     """
-    check_count(n_locations, "n_locations")
+    check_count(n_locations, "n_locations", most=10_000)
+    check_flag(optimise, "optimise")
+    check_flag(audit, "audit")
     check_share(train_fraction, "train_fraction")
     null = SpectralOfFeatures(check_count(n_resamples, "n_resamples"))
     seeds = draw_seeds(as_generator(rng))
@@ -178,15 +181,9 @@ class SpectralOfFeatures(Null):
 
 
 def _as_locations(locations: Any, m: int) -> Array:
-    try:
-        found = np.array(locations, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty(0)
+    found = numbers(locations, "locations")
     if m == 1 and found.ndim == 1:
         found = found[:, None]
-    if found.ndim != 2 or found.shape[1] != m or not len(found) or not np.isfinite(found).all():
-        raise InputError(
-            f"`locations` must be finite numbers of shape (J, {m}), one row for each location, got shape "
-            f"{np.shape(locations)}."
-        )
+    if found.ndim != 2 or found.shape[1] != m:
+        raise must("locations", f"an array (J, {m}), one row for each location", locations)
     return found

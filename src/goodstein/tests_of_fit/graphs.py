@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from goodstein.constraints import check_count
 from goodstein.engine.executors import Workers
 from goodstein.graphs.data import as_graph
 from goodstein.graphs.model import as_graph_model
@@ -12,7 +13,6 @@ from goodstein.nulls.base import Null
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.types import RNG
-from goodstein.validation import check_count
 
 
 def graph_ksd_test(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from goodstein.constraints import check_flag
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.kernels.base import Kernel
@@ -88,6 +89,7 @@ def ksd_test(
     >>> gs.ksd_test(model.sample(200, rng=1), model, rng=1).pvalue > 0.05
     True
     """
+    check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
     problem = compose(data, model, domain, operator, kernel, seeds)
     if tolerance is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_count
 from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, one_blas_thread, run
@@ -23,7 +24,7 @@ from goodstein.results.result import TestResult
 from goodstein.stein.pairwise import Pairwise
 from goodstein.tests_of_fit.draws import assumptions, compose_sampled
 from goodstein.types import RNG, Array, ArrayLike
-from goodstein.validation import as_generator, check_count, draw_seed
+from goodstein.validation import as_generator, draw_seed
 
 LEAST_DRAWS, MOST_DRAWS = 100, 200
 """Draws by default: more make a finer basis, but the test slower."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError
@@ -19,7 +20,6 @@ from goodstein.pipeline.compose import compose
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
 from goodstein.types import RNG, ArrayLike
-from goodstein.validation import check_positive
 
 STRENGTHS = 5
 """Strengths of the default grid."""
@@ -88,6 +88,7 @@ def regularised_test(
             f"`operator` is the operator to regularise, not {operator!r}. Pass the operator inside it, or "
             "use ksd_test for one strength."
         )
+    check_flag(audit, "audit")
     plain = compose(data, model, domain, operator, kernel)
     wrapped = Regularised(plain.operator, 1.0, fraction, draws)
     chosen = choose_null(null, plain).null
@@ -98,9 +99,9 @@ def regularised_test(
             least = 1.0 / len(plain.data)
         grid = np.geomspace(1.0, min(least, 1.0), STRENGTHS).tolist()
     else:
-        grid = as_list(strengths, "strengths", "0.1, 0.01")
-        for k, strength in enumerate(grid):
-            check_positive(strength, f"`strengths`[{k}]", above=-np.inf)  # how large the operator says
+        given = as_list(strengths, "strengths", "0.1, 0.01")
+        # How large they must be the operator says.
+        grid = [number(strength, f"strengths[{k}]") for k, strength in enumerate(given)]
     result = aggregated_test(
         data,
         model,

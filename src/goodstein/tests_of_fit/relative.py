@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
+from goodstein.constraints import check_flag
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
@@ -128,6 +129,7 @@ def relative_ksd_test(
     False
     """
     check_workers(workers)
+    check_flag(audit, "audit")
     generator = as_generator(rng)
     # Latent draws for P and for Q must not be the same numbers in different rows.
     seeds = [draw_seeds(generator), draw_seeds(generator)]

@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.auxiliary.base import BoundaryDistance, as_auxiliary
 from goodstein.auxiliary.criterion import power_criterion
 from goodstein.auxiliary.functions import BallPower, ProductOfParts
+from goodstein.constraints import check_flag, check_share
 from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
@@ -30,7 +31,7 @@ from goodstein.survival.hazard import Survival
 from goodstein.survival.martingale import Martingale
 from goodstein.tests_of_fit.selection import Candidate, Chosen, Selection
 from goodstein.types import RNG, ArrayLike
-from goodstein.validation import as_generator, check_share
+from goodstein.validation import as_generator
 
 
 def select(
@@ -105,6 +106,7 @@ def select(
     True
     """
     check_share(train_fraction, "train_fraction")
+    check_flag(audit, "audit")
     generator = as_generator(rng)
     seeds = draw_seeds(generator)
     # Something that can be asked without an operator: domain, model and data are what is validated here.

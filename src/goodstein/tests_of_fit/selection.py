@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_flag
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
@@ -117,6 +118,7 @@ class Selection(Report):
         :class:`goodstein.data.rows.SeenRows`). The other parameters are those of
         :func:`ksd_test`.
         """
+        check_flag(audit, "audit")
         seeds = draw_seeds(as_generator(rng))
         chosen = self.operator.operator
         problem = compose(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
+from goodstein.constraints import number
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.nulls.base import Calibration
@@ -18,7 +19,6 @@ from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.result import TestResult
 from goodstein.results.tolerance import roots, tolerance_of
-from goodstein.validation import check_positive
 
 
 def tolerant_test(
@@ -30,8 +30,8 @@ def tolerant_test(
     :mod:`goodstein.results.tolerance`.
     """
     check_workers(workers)
-    if tolerance != 0:
-        check_positive(tolerance, "`tolerance`", "a share of the observations, from 0 to 1", below=1.0)
+    wanted = "a share of the observations, in [0, 1)"
+    tolerance = number(tolerance, "tolerance", least=0.0, below=1.0, wanted=wanted)
     used, largest = bounded(problem)
     chosen = random_signs(null)
     report, notes = looked_at(used, chosen, seeds, audit)
