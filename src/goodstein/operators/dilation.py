@@ -67,7 +67,8 @@ class Dilation(Wrapping):
             except (TypeError, ValueError):
                 centre = np.array([np.nan])
             if centre.ndim != 1 or not np.isfinite(centre).all():
-                raise InputError(f"`centre` of Dilation must be a point, (m,), got {self.centre!r}.")
+                name = type(self).__name__
+                raise InputError(f"`centre` of {name} must be a point, (m,), got {self.centre!r}.")
             object.__setattr__(self, "centre", centre)
 
     def features(self, model: Any, domain: Domain, data: Any) -> SteinFeatures:
@@ -76,8 +77,8 @@ class Dilation(Wrapping):
         y, a, g = inner.points, inner.value, inner.weight
         if a.shape[1] != y.shape[1]:
             raise InputError(
-                f"{self.operator!r} has {a.shape[1]} test functions in {y.shape[1]} coordinates; Dilation "
-                "needs as many as there are coordinates."
+                f"{self.operator!r} has {a.shape[1]} test functions in {y.shape[1]} coordinates; "
+                f"{type(self).__name__} needs as many as there are coordinates."
             )
         arm = self._arm(y)
         if g is not None and g.ndim == 2 and len(arm[0]) > 1:  # each coordinate in the unit of its weight
@@ -105,10 +106,11 @@ class Dilation(Wrapping):
             return np.asarray((y - y.mean(axis=0)) * (n / max(n - 1, 1)))
         centre: Array = self.centre
         if centre.shape != y.shape[1:]:
-            raise InputError(f"`centre` of Dilation has {len(centre)} coordinates, the data {y.shape[1]}.")
+            name = type(self).__name__
+            raise InputError(f"`centre` of {name} has {len(centre)} coordinates, the data {y.shape[1]}.")
         return y - centre
 
     def __repr__(self) -> str:
         inner = "" if self.operator is None else repr(self.operator)
         centre = "" if self.centre is None else f"centre={self.centre.tolist()}"
-        return f"Dilation({', '.join(part for part in (inner, centre) if part)})"
+        return f"{type(self).__name__}({', '.join(part for part in (inner, centre) if part)})"
