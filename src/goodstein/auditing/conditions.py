@@ -296,22 +296,24 @@ def far_out(
 ) -> tuple[float, float] | str:
     """t and c with q ~ R^(−t) and g ~ R^c at the worst of some directions, or why that is not known."""
     centre = np.zeros(domain.dim) if points is None else np.median(points, axis=0)
-    spread = 1.0 if points is None else float(np.median(np.abs(points - centre))) or 1.0
+    # In units of its own each: far out in one coordinate may be next to nothing in another.
+    spread = np.ones(domain.dim) if points is None else np.median(np.abs(points - centre), axis=0)
+    spread = np.where(spread > 0, spread, spread.max() or 1.0)
     directions = rng.standard_normal((256, domain.dim))
     # Few random directions stay in an orthant or a strip: these have all signs alike, or one axis only.
     axes = np.eye(domain.dim)
     directions = np.vstack([axes, -axes, directions, np.abs(directions), -np.abs(directions)])
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    directions = rng.permutation(directions[domain.contains(centre + spread * RADII[-1] * directions)])[:16]
-    if not len(directions):
+    steps = spread * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    steps = rng.permutation(steps[domain.contains(centre + RADII[-1] * steps)])[:16]
+    if not len(steps):
         return "No direction was found in which the domain goes on for ever."
     decay, growth = [], []
     try:
         with heard(), np.errstate(all="ignore"):
-            for radius in spread * RADII:
-                x = centre + radius * directions
-                decay.append(-radius * np.einsum("ij,ij->i", model.score(x), directions))
-                outwards = weight(domain, x, directions)
+            for radius in RADII:
+                x = centre + radius * steps
+                decay.append(-radius * np.einsum("ij,ij->i", model.score(x), steps))
+                outwards = weight(domain, x, steps / np.linalg.norm(steps, axis=1, keepdims=True))
                 if outwards is not None:
                     growth.append(np.linalg.norm(outwards, axis=1))
     except (ScoreError, ArithmeticError, ValueError):

@@ -32,6 +32,7 @@ from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Regularised, Standardised
+from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.types import Array
 
@@ -102,8 +103,9 @@ def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
-    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged).
-    if isinstance(problem.operator, (MeanEmbedding, Regularised)):
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged). The
+    # third looks at its draws itself.
+    if isinstance(problem.operator, (MeanEmbedding, Regularised, DrawnView)):
         return None
     model, domain = problem.model, problem.domain
     # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.

@@ -56,7 +56,8 @@ class DrawnView(FiniteView):
         checks = embedding.conditions(model, domain, data, rng)
         if data is None or any(check.status == "fail" for check in checks):
             return checks
-        drawn = embedding.points(domain, draw(model, domain, PROBES, rng))
+        # Always the same draws: whether a test is refused must not be left to chance.
+        drawn = embedding.points(domain, draw(model, domain, PROBES, np.random.default_rng(0)))
         seen = self.functions(drawn)(drawn)
         norms = ((seen - seen.mean(axis=0)) ** 2).sum(axis=1)
         if too_skewed(norms, len(data)):

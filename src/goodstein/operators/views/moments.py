@@ -22,7 +22,7 @@ from goodstein.validation import check_count
 WORDS = ("location", "scale and correlation", "skewness")
 """What the first degrees look at."""
 
-MOST = 20_000
+MOST = 10_000
 """Features that are held for each observation."""
 
 
