@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
@@ -23,6 +24,7 @@ def monomials(m: int, degree: int) -> tuple[tuple[int, ...], ...]:
     return tuple(combinations_with_replacement(range(m), degree))
 
 
+@lru_cache(maxsize=4096)
 def size(factors: tuple[int, ...]) -> float:
     """√(k!/α!), by which z^α is multiplied: Σ_α k!/α! z^α z′^α = (z·z′)^k, whatever the axes are."""
     repeated = math.prod(math.factorial(times) for times in Counter(factors).values())
@@ -41,9 +43,16 @@ def values(z: Array, degree: int) -> Array:
 def gradient(z: Array, factors: tuple[int, ...]) -> Array:
     """The gradient of one of them, (n, m)."""
     out = np.zeros(z.shape)
-    for place, variable in enumerate(factors):
-        out[:, variable] += size(factors) * _product(z, factors[:place] + factors[place + 1 :])
+    for variable, slope in slopes(z, factors):
+        out[:, variable] = slope
     return out
+
+
+def slopes(z: Array, factors: tuple[int, ...]) -> Iterator[tuple[int, Array]]:
+    """Its derivatives that are not zero, (n,), each with its variable."""
+    for variable, times in Counter(factors).items():
+        place = factors.index(variable)
+        yield variable, times * size(factors) * _product(z, factors[:place] + factors[place + 1 :])
 
 
 def _product(z: Array, factors: tuple[int, ...]) -> Array:

@@ -51,10 +51,13 @@ class FiniteFeatures(Located):
 
 def polynomial_features(features: SteinFeatures, degree: int) -> Array:
     """ξ_i of f = e_j p(y) for all monomials p of a degree, a_j p + Σ_l G_lj ∂_l p, (n, count·J)."""
-    y, value = features.points, features.value
-    p = polynomials.values(y, degree)
-    tau = np.empty((*p.shape, value.shape[1]))
+    y, value, weight = features.points, features.value, features.weight
+    tau = polynomials.values(y, degree)[:, :, None] * value[:, None, :]
     for column, factors in enumerate(polynomials.monomials(y.shape[1], degree)):
-        tau[:, column] = value * p[:, column, None]
-        tau[:, column] += features.along(polynomials.gradient(y, factors))
-    return tau.reshape(len(y), -1)
+        if weight is not None and weight.ndim == 3:
+            tau[:, column] += features.along(polynomials.gradient(y, factors))
+            continue
+        for variable, slope in polynomials.slopes(y, factors):
+            g = 1.0 if weight is None else weight if weight.ndim == 1 else weight[:, variable]
+            tau[:, column, variable] += g * slope
+    return np.asarray(tau.reshape(len(y), -1))
