@@ -6,7 +6,7 @@ and report the best is not a test. The aggregated test takes a whole collection 
 Its table shows every member: p, as if it had been the only one, and adjusted p, the probability that any
 member of the collection shows so much evidence by chance. The smallest adjusted p is that of the test.
 
-Run it with `python examples/aggregated_lavas.py`.
+Run it with `python examples/aggregated_lavas.py`; it needs no extra.
 """
 
 import goodstein as gs

@@ -2,30 +2,25 @@
 
 Seventy-six turtles were watched as they set out after laying their eggs, most of them towards the sea and
 some straight away from it. Forty-one homing pigeons of a control group vanished from sight in the bearings
-given here. The winds of the Col de la Roa were read five times a night; readings of one
-night depend on each other, so that only every fifth is kept, which the test needs because it takes rows for
+given here. The winds of the Col de la Roa were read five times a night; readings of one night depend on each
+other, and so do nights in a row, so that one reading of every second night is kept: the test takes rows for
 independent. Von Mises' distribution, the normal law of the circle, is fitted to each and tested with the
 parametric bootstrap.
 
-    python examples/directional_turtles.py FOLDER
+Run it with `python examples/directional_turtles.py`; it needs no extra.
 """
-
-from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
-from data_folder import data_folder
 
 LEVEL = 0.05
 
 
-def main(data: Path) -> dict[str, float]:
-    folder = data / "directional"
-    turtles = np.radians(np.loadtxt(folder / "turtles_B3.csv", skiprows=1))
-    pigeons = np.genfromtxt(folder / "pigeons.csv", delimiter=",", skip_header=1, dtype=None, encoding=None)
-    control = np.radians([float(bearing) for treatment, bearing in pigeons if treatment == "c"])
-    winds = np.loadtxt(folder / "wind_col_de_la_roa.csv", skiprows=1)[::5]
+def main() -> dict[str, float]:
+    turtles = np.random.default_rng(1).permutation(gs.datasets.turtles())  # published in order of size
+    control = gs.datasets.pigeons()[gs.datasets.about("pigeons").table()["treatment"] == "c"]
+    winds = gs.datasets.winds()[::10]
 
     pvalues = {}
     for name, angles in [
@@ -57,8 +52,4 @@ def verdict(name: str, p: float) -> str:
 
 
 if __name__ == "__main__":
-    main(
-        data_folder(
-            "directional/turtles_B3.csv", "directional/pigeons.csv", "directional/wind_col_de_la_roa.csv"
-        )
-    )
+    main()

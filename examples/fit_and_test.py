@@ -8,7 +8,7 @@ Second, the lavas of the Isle of Skye: a Dirichlet distribution is fitted by thr
 on the data that it was fitted to, and the parametric bootstrap, which fits every simulated sample anew by
 the same estimator, keeps the level all the same.
 
-Run it with `python examples/fit_and_test.py`.
+Run it with `python examples/fit_and_test.py`; it needs `pip install "goodstein[spatial]"`, for polygons.
 """
 
 import numpy as np

@@ -1,28 +1,23 @@
 """Are these draws from the posterior they claim to be from?
 
 The eight schools (Rubin 1981): the effect of coaching on test scores, measured in eight schools with known
-standard errors. Reference draws of the posterior come from long Markov chains, thinned until they are
-nearly independent. The null hypothesis is that they are draws from the posterior; all that the test needs
-of it is the gradient of its logarithm, a sum over the schools.
+standard errors. This posterior can be drawn from without Markov chains, on a grid for the spread between
+schools and from normal distributions given it. The null hypothesis is that draws are from the posterior;
+all that the test needs of it is the gradient of its logarithm, a sum over the schools.
 
 Then the same question is asked of an approximation that a user might be tempted by: independent normal
 distributions with the right means and variances, as mean-field variational inference aims at.
 
-    python examples/mcmc_posterior.py FOLDER
+Run it with `python examples/mcmc_posterior.py`; it needs no extra.
 """
-
-import csv
-import json
-from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
-from data_folder import data_folder
 
-FILES = [f"mcmc/posteriordb_eight_schools_noncentered_{part}" for part in ("data.json", "draws.csv")]
-EVERY = 20
-"""Of 10 000 draws each twentieth is tested."""
+EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+DRAWS = 500
 LEVEL = 0.05
 
 
@@ -44,26 +39,39 @@ def likelihood_score(theta: np.ndarray, schools: np.ndarray) -> np.ndarray:
     return gradient
 
 
-def read(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The schools, (8, 3), and the draws in unconstrained coordinates, (10 000, 10)."""
-    facts = json.loads((folder / FILES[0]).read_text())
-    schools = np.column_stack([np.arange(8), facts["y"], facts["sigma"]])
-    with open(folder / FILES[1], newline="") as file:
-        rows = np.array([[float(cell) for cell in row[:10]] for row in list(csv.reader(file))[1:]])
-    effects, mu, tau = rows[:, :8], rows[:, 8:9], rows[:, 9:]
-    return schools, np.hstack([(effects - mu) / tau, mu, np.log(tau)])
+def exact(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws of (η₁, …, η₈, μ, log τ): log τ from a fine grid, μ given τ, and η given both, (n, 10).
+
+    Given τ, y_j ~ N(μ, σ_j² + τ²) and μ ~ N(0, 5²), so that μ given y is normal with precision
+    P = 1/25 + Σ w_j, w_j = 1/(σ_j² + τ²), and mean m = Σ w_j y_j/P; what is left of the density of τ is
+    P^(−1/2) exp(P m²/2) Π w_j^(1/2) exp(−w_j y_j²/2) times its prior.
+    """
+    grid = np.linspace(-10.0, 6.0, 20_001)
+    weights = 1 / (ERRORS**2 + np.exp(2 * grid)[:, None])
+    precision = 1 / 25 + weights.sum(axis=1)
+    mean = (weights * EFFECTS).sum(axis=1) / precision
+    log_density = grid - np.log(25 + np.exp(2 * grid)) + (precision * mean**2 - np.log(precision)) / 2
+    log_density += (np.log(weights) - weights * EFFECTS**2).sum(axis=1) / 2
+    density = np.exp(log_density - log_density.max())
+    k = rng.choice(len(grid), n, p=density / density.sum())
+    mu = rng.normal(mean[k], precision[k] ** -0.5)
+    tau = np.exp(grid[k])[:, None]
+    shrunk = 1 / (1 + (tau / ERRORS) ** 2)
+    eta = rng.normal(shrunk * tau * (EFFECTS - mu[:, None]) / ERRORS**2, np.sqrt(shrunk))
+    return np.column_stack([eta, mu, grid[k]])
 
 
-def main(data: Path) -> None:
-    schools, every = read(data)
+def main() -> None:
+    schools = np.column_stack([np.arange(8), EFFECTS, ERRORS])
     posterior = gs.Posterior(
         prior_score, likelihood_score, schools, gs.Euclidean(10), name="eight schools, 10 parameters"
     )
-    draws = every[::EVERY]
     rng = np.random.default_rng(1)
-    normals = rng.normal(every.mean(axis=0), every.std(axis=0), draws.shape)
+    many = exact(10_000, rng)
+    draws = exact(DRAWS, rng)
+    normals = rng.normal(many.mean(axis=0), many.std(axis=0), draws.shape)
     pvalues = {}
-    for title, sample in (("reference draws", draws), ("draws of independent normals", normals)):
+    for title, sample in (("exact draws", draws), ("draws of independent normals", normals)):
         for operator in (gs.Langevin(), gs.Stochastic(batch_size=4)):
             result = gs.ksd_test(sample, posterior, operator=operator, rng=1)
             pvalues.setdefault(title, []).append(result.pvalue)
@@ -81,4 +89,4 @@ def verdict(pvalues: dict[str, list[float]]) -> str:
 
 
 if __name__ == "__main__":
-    main(data_folder(*FILES))
+    main()

@@ -7,38 +7,20 @@ recorded at x = 81.82 microns although the bricks are said to be 81 wide, so the
 
 The intensity of the Poisson process is that of the same patterns, so the parametric bootstrap estimates
 it anew for every simulated sample. Bricks of one sample of bone need not be independent; the test takes
-them to be.
+them to be, and notes that those next to each other in the list are alike.
 
-    python examples/patterns_osteocytes.py FOLDER
+Run it with `python examples/patterns_osteocytes.py`; it needs no extra.
 """
 
-import csv
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from scipy.spatial.distance import pdist
 
 import goodstein as gs
-from data_folder import data_folder
 
-DEPTH = 30.0
 NEAR = 16.0
-WINDOW = gs.Box([0.0, 0.0, -DEPTH], [81.82, 100.0, 0.0])
-
-
-def bricks(data: Path) -> list[np.ndarray]:
-    """The points of every brick in the part that all bricks share."""
-    with (data / "spatial" / "osteocytes_3d_boxes.csv").open() as file:
-        boxes = list(csv.DictReader(file))
-    assert all(float(box["zmax"]) == 0.0 and float(box["zmin"]) <= -DEPTH for box in boxes)
-    with (data / "spatial" / "osteocytes_3d.csv").open() as file:
-        rows = [(row["pattern"], [float(row[axis]) for axis in "xyz"]) for row in csv.DictReader(file)]
-    patterns = [
-        np.array([point for pattern, point in rows if pattern == box["pattern"]]).reshape(-1, 3)
-        for box in boxes
-    ]
-    return [pattern[pattern[:, 2] >= -DEPTH] for pattern in patterns]
+WINDOW = gs.datasets.about("osteocytes").domain
 
 
 def fit(patterns: Sequence[np.ndarray]) -> gs.families.PoissonProcess:
@@ -51,8 +33,8 @@ def close_pairs(patterns: Sequence[np.ndarray]) -> int:
     return sum(int((pdist(pattern) < NEAR).sum()) for pattern in patterns if len(pattern) > 1)
 
 
-def main(data: Path) -> None:
-    patterns = bricks(data)
+def main() -> None:
+    patterns = gs.datasets.osteocytes()
     counts = np.array([len(pattern) for pattern in patterns])
     print(f"{len(patterns)} bricks of bone, {counts.min()} to {counts.max()} osteocytes each")
     print(f"mean {counts.mean():.2f}, variance {counts.var(ddof=1):.2f} (equal for a Poisson process)")
@@ -79,4 +61,4 @@ def verdict(p: float) -> str:
 
 
 if __name__ == "__main__":
-    main(data_folder("spatial/osteocytes_3d_boxes.csv", "spatial/osteocytes_3d.csv"))
+    main()

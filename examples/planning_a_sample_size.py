@@ -6,7 +6,7 @@ alkalis. Before anybody sails there: how likely is a sample of the same size to 
 of Skye does not hold, how many rocks would show it with a power of 80 %, and how many would be needed by the
 best of all tests, which knows in what the islands differ?
 
-Run it with `python examples/planning_a_sample_size.py`.
+Run it with `python examples/planning_a_sample_size.py`; it needs no extra.
 """
 
 from functools import partial

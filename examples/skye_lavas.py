@@ -4,7 +4,7 @@ Twenty-three lavas, each split into alkalis, iron and magnesium. Two families of
 triangle of compositions are fitted to them and tested. The parameters come from the same data, so every
 simulated sample of the parametric bootstrap is fitted anew: that is what keeps the level.
 
-Run it with `make demo`.
+Run it with `make demo` or `python examples/skye_lavas.py`; it needs no extra.
 """
 
 import goodstein as gs

@@ -5,37 +5,22 @@ Edwards 1990), at their homes in a region with an irregular border. The model is
 on that polygon. Where people live is far from uniform, so the test should say so of both groups: it is
 the comparison of cases with controls, not with a map of the land, that speaks of a disease.
 
-    python examples/spatial_humberside.py FOLDER
+Run it with `python examples/spatial_humberside.py`; it needs `pip install "goodstein[spatial]"`, for
+polygons.
 """
-
-import csv
-import json
-from pathlib import Path
 
 import numpy as np
 
 import goodstein as gs
-from data_folder import data_folder
 
 
-def homes(data: Path) -> tuple[gs.Polygon, dict[str, np.ndarray]]:
-    """The region, and the homes of cases and controls, in units of 100 metres."""
-    window = json.loads((data / "spatial" / "windows.json").read_text())["humberside"]
-    region = gs.Polygon(window["rings"][0], holes=window["rings"][1:])
-    with (data / "spatial" / "humberside.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    groups = {
-        mark: np.array([[float(row["x"]), float(row["y"])] for row in rows if row["mark"] == mark])
-        for mark in ("case", "control")
-    }
-    return region, groups
-
-
-def main(data: Path) -> None:
-    region, groups = homes(data)
-    model = gs.families.Uniform(region)
-    pvalues = {}
-    for name, points in groups.items():
+def main() -> None:
+    homes, table = gs.datasets.humberside(), gs.datasets.about("humberside")
+    model = gs.families.Uniform(table.domain)
+    group = table.table()["group"]
+    pvalues, rng = {}, np.random.default_rng(1)
+    for name in ("case", "control"):
+        points = rng.permutation(homes[group == name])  # the order of the list means nothing
         result = gs.ksd_test(points, model, rng=1)
         print(f"H0: the homes of the {name}s are uniform on the region\n")
         print(result)
@@ -54,4 +39,4 @@ def verdict(pvalues: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    main(data_folder("spatial/windows.json", "spatial/humberside.csv"))
+    main()

@@ -394,3 +394,29 @@ def test_the_level_holds_in_small_samples(d, n, trials):
         for k in range(trials)
     )
     check_level(found, 0.05, 0.2)
+
+
+@pytest.mark.parametrize(("parts", "alpha"), [(80, 1.0), (80, 0.5), (200, 1.0)])
+def test_simplices_of_many_parts_have_no_product_of_them(parts, alpha):
+    """∏ x_j underflows there; the test stopped, although other members see all that there is to see."""
+    model = gs.families.Dirichlet(np.full(parts, alpha))
+    true = gs.aggregated_test(model.sample(40, rng=1), model, rng=1)
+    assert true.pvalue > 0.01
+    assert any("Left out Standardised(ProductOfParts())" in note for note in true.notes)
+    assert not any("ProductOfParts" in repr(member.operator) for member in true.members)
+    other = gs.families.Dirichlet(np.full(parts, 2.0 * alpha)).sample(40, rng=1)
+    assert gs.aggregated_test(other, model, rng=1).pvalue < 0.01
+
+
+def test_data_with_large_products_and_a_model_without_are_compared_all_the_same():
+    """Draws of the model would underflow where the data do not."""
+    model = gs.families.Dirichlet(np.full(45, 0.1))
+    x = gs.families.Dirichlet(np.full(45, 20.0)).sample(30, rng=1)
+    assert gs.aggregated_test(x, model, null=gs.MonteCarlo(99), rng=1).pvalue == 0.01
+
+
+def test_a_sampler_that_draws_something_else_is_told():
+    model = gs.Model(score=lambda x: -x, sample=lambda n, rng: rng.normal(size=(n - 1, 2)), batched=True)
+    x = np.random.default_rng(1).normal(size=(40, 2))
+    notes = gs.aggregated_test(x, model, null=gs.WildBootstrap(99), rng=1).notes
+    assert any("returned shape (1, 2); expected (2, 2)" in note for note in notes)

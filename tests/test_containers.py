@@ -270,3 +270,60 @@ def test_nothing_is_warned_of_where_nothing_is_to_be_told():
         warnings.simplefilter("error")
         for data in (X.tolist(), X, pd.DataFrame(X), POINTS):
             assert gs.ksd_test(data, MODEL, rng=1).pvalue == EXPECTED
+
+
+# --- arrays of callers -------------------------------------------------------------------------------
+
+
+def held(thing, depth=0):
+    """All arrays within an object, however deep."""
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif depth < 6 and (hasattr(thing, "__dict__") or isinstance(thing, dict | list | tuple)):
+        own = thing if isinstance(thing, dict | list | tuple) else vars(thing)
+        for part in own.values() if isinstance(own, dict) else own:
+            yield from held(part, depth + 1)
+
+
+COV, UNIT = np.eye(2) + 0.1, np.array([0.6, 0.8])
+EDGES = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+FAMILIES = gs.families
+
+
+@pytest.mark.parametrize(
+    ("make", "arrays"),
+    [
+        (gs.Censored, [np.ones(5), np.ones(5, dtype=bool)]),
+        (gs.Paired, [X, X[:, :1]]),
+        (lambda a, b: gs.Patterns([a, b], 2), [X, X[:3]]),
+        (lambda a, b: gs.Patterns([a, b]), [X, X[:3]]),
+        (lambda a, b: gs.Chains([a, b]), [X, X[:3]]),
+        (gs.Chains, [np.stack([X, X])]),
+        (gs.Graph, [EDGES]),
+        (gs.graphs.as_graph, [EDGES]),
+        (gs.Box, [np.zeros(2), np.ones(2)]),
+        (lambda c: gs.Ball(2, center=c), [np.zeros(2)]),
+        (gs.Polytope, [np.vstack([-np.eye(2), np.ones(2)]), np.array([0.0, 0.0, 1.0])]),
+        (gs.Polygon, [np.array([[0.0, 0], [4, 0], [4, 2]])]),
+        (lambda levels: gs.Lattice(levels, 2), [np.arange(3.0)]),
+        (FAMILIES.Normal, [np.zeros(2), COV]),
+        (lambda m, c: FAMILIES.StudentT(4, m, c), [np.zeros(2), COV]),
+        (FAMILIES.GaussianMixture, [np.full(2, 0.5), X[:2], np.stack([COV, COV])]),
+        (FAMILIES.Dirichlet, [np.ones(3)]),
+        (lambda mu: FAMILIES.VonMisesFisher(mu, 2.0), [UNIT]),
+        (FAMILIES.Bingham, [np.diag([2.0, 1.0, -3.0])]),
+        (FAMILIES.Ising, [1.1 - np.eye(2) * 1.1, np.zeros(2)]),
+        (FAMILIES.BernoulliRBM, [X[:2], np.zeros(2), np.zeros(2)]),
+        (FAMILIES.CategoricalTable, [np.array([0.3, 0.7])]),
+        (FAMILIES.PiecewiseExponential, [np.array([1.0, 3.0]), np.ones(3)]),
+        (lambda x: gs.ksd_test(x, MODEL, rng=1), [X]),
+    ],
+)
+def test_arrays_of_callers_stay_their_own(make, arrays):
+    """Neither read-only afterwards, nor shared: who writes on changes nothing that was made of them."""
+    given = [array.copy() for array in arrays]
+    made = make(*given)
+    for before, after in zip(arrays, given, strict=True):
+        assert after.flags.writeable
+        assert np.array_equal(before, after)
+        assert not any(np.shares_memory(array, after) for array in held(made))

@@ -2,9 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
+import shapely
 
+import goodstein as gs
 from goodstein import datasets
 
 
@@ -45,3 +49,86 @@ def test_loading_needs_numpy_only():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+# Rows, and for durations the sums that belong to the means and events which textbooks print of these tables.
+KNOWN = {
+    "aml": (23, {"time": 678, "status": 18}),
+    "arrivals": (254, {}),
+    "cells": (42, {}),
+    "chorley": (1036, {}),
+    "finnish_pines": (126, {}),
+    "humberside": (203, {}),
+    "japanese_pines": (65, {}),
+    "longleaf": (584, {}),
+    "lung": (228, {"time": 69593, "status": 165}),
+    "new_zealand_trees": (86, {}),
+    "osteocytes": (644, {}),
+    "ovarian": (26, {"status": 12}),
+    "pigeons": (108, {}),
+    "redwood": (62, {}),
+    "skye_lavas": (23, {}),
+    "swedish_pines": (71, {}),
+    "turtles": (76, {}),
+    "veteran": (137, {"time": 16663, "status": 128}),
+    "winds": (310, {}),
+}
+
+
+def test_names_are_those_of_the_loaders():
+    assert datasets.names() == sorted(KNOWN)
+    assert set(KNOWN) | {"Dataset", "about", "names"} == set(datasets.__all__)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_table_has_its_rows_and_columns(name):
+    about = datasets.about(name)
+    table = about.table()
+    rows, sums = KNOWN[name]
+    assert list(table) == list(about.columns)
+    assert {len(column) for column in table.values()} == {rows}
+    for column, total in sums.items():
+        assert table[column].sum() == total
+    assert f"\n  {rows} rows\n" in str(about)
+    assert about.references
+    assert "GPL" in about.source
+    documented = getattr(datasets, name).__doc__
+    assert all(reference in documented for reference in about.references)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_test_takes_what_is_loaded(name):
+    about = datasets.about(name)
+    data = getattr(datasets, name)()
+    if about.domain is None:
+        assert isinstance(data, gs.Censored)
+        assert (data.event_observed == (about.table()["status"] == 1)).all()
+    elif name == "osteocytes":
+        assert len(data) == 40
+        assert all(about.domain.contains(pattern).all() for pattern in data)
+    else:
+        assert about.domain.contains(data.reshape(len(data), -1)).all()
+        assert len(data) == KNOWN[name][0]
+
+
+def test_areas_of_the_regions_are_the_published_ones():
+    # spatstat.data: 204487 square units of 100 metres, and 315.155 square kilometres.
+    for name, area in {"humberside": 204487, "chorley": 315.155}.items():
+        assert shapely.Polygon(datasets.catalogue.read_points(f"{name}_region")).area == pytest.approx(
+            area, 1e-5
+        )
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(
+        gs.InputError, match=r"^`name`: there is no table 'redwoods'\. Did you mean 'redwood'\?$"
+    ):
+        datasets.about("redwoods")
+    with pytest.raises(gs.InputError, match=r"There are aml, arrivals, .*, winds\.$"):
+        datasets.about("titanic")
+
+
+def test_the_documentation_lists_them_all():
+    page = (Path(__file__).parents[1] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    for name in KNOWN:
+        assert f"| `{name}` | {datasets.about(name).title} |" in page

@@ -200,6 +200,24 @@ def test_very_concentrated_directions_are_fitted_like_normal_data(sd):
     assert VonMisesFisher.fit(vectors).kappa == pytest.approx(2 / steps.var(axis=0).sum(), rel=1e-5)
 
 
+@pytest.mark.parametrize("kappa", [1e4, 1e12, 1e18, 1e22])
+@pytest.mark.parametrize("d", [2, 3, 8])
+def test_very_concentrated_directions_are_drawn_like_normal_data(d, kappa):
+    """Where the sphere is flat, κ‖x − μ‖² has the χ² distribution with d − 1 degrees of freedom."""
+    model = VonMisesFisher(np.eye(d)[1], kappa)
+    around = np.delete(model.sample(2000, rng=1), 1, axis=1)
+    assert scipy.stats.kstest(kappa * (around**2).sum(axis=1), scipy.stats.chi2(d - 1).cdf).pvalue > 1e-3
+
+
+def test_axes_in_single_precision_are_orthonormal_up_to_rounding():
+    axes = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0].astype(np.float32)
+    assert_allclose(Kent(axes, 6.0, 2.0).axes, axes)
+    with pytest.raises(gs.InputError, match="makes them so") as error:
+        Kent(axes.round(3), 6.0, 2.0)
+    remedy = str(error.value.remedy).split(" makes")[0]
+    Kent(eval(remedy, {"np": np, "axes": axes.round(3)}), 6.0, 2.0)
+
+
 @pytest.mark.parametrize("order", [0.0, 0.5, 4.5])
 def test_far_out_bessel_functions_satisfy_their_recurrence(order):
     """I_ν − I_{ν+2} = 2(ν + 1)/κ · I_{ν+1}, where SciPy has no values any more, too."""

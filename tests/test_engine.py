@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -21,10 +22,12 @@ from goodstein.engine.reduce import (
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.errors import InputError
-from goodstein.families import Normal
+from goodstein.families import Dirichlet, LogNormal, Normal, StudentT
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.nulls import Calibration
 from goodstein.numerics.ranges import cut
+from goodstein.pipeline.audit import check_standing_alone
+from goodstein.pipeline.compose import compose
 from goodstein.stein.features import SteinFeatures, SteinForm
 from goodstein.stein.forms import BlockForm, DenseForm, LowRankForm
 
@@ -290,6 +293,31 @@ def test_blas_threads_are_given_back():
     assert threads() == before
 
 
+def test_blas_threads_are_limited_in_all_threads_and_given_back_by_the_last():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    inside, leave = threading.Event(), threading.Event()
+
+    def threads() -> set[int]:
+        return {lib["num_threads"] for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"}
+
+    def other() -> set[int]:
+        with one_blas_thread():
+            inside.set()
+            leave.wait(10)
+            return threads()
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
+        with one_blas_thread():  # in this thread, which then leaves first
+            second = pool.submit(other)
+            inside.wait(10)
+        assert threads() == {1}
+        leave.set()
+        assert second.result() == {1}
+        assert threads() == {2}
+        assert pool.submit(other).result() == {1}  # in the other thread alone
+        assert threads() == {2}
+
+
 @pytest.mark.parametrize("workers", [0, -2, 1.5, "two", True])
 def test_workers_that_make_no_sense_are_refused(workers):
     with pytest.raises(InputError, match="`workers` must be a positive number of threads"):
@@ -307,6 +335,63 @@ def test_one_huge_value_does_not_hide_all_others(fill):
     found, expected = (gs.ksd_test(rows, Normal([0, 0], 1.0), kernel=kernel, rng=1) for rows in (x, far))
     assert found.pvalue == pytest.approx(expected.pvalue, abs=0.002)
     assert np.std(found.null_distribution) > 0.0
+
+
+@pytest.mark.parametrize("fill", [1e20, 9.97e36, 1e100])
+def test_one_huge_value_says_nothing_about_units(fill):
+    """The metric of the score is that of the other rows: a departure in the same column is still seen."""
+    model = Normal([0, 0], 1.0)
+    x = model.sample(200, rng=3)
+    x[17, 0] = fill
+    far = x.copy()
+    far[17, 0] = 1e6
+    found, expected = (gs.ksd_test(rows, model, rng=1).pvalue for rows in (x, far))
+    assert found == pytest.approx(expected, abs=0.002)
+    x[:, 0] += 0.5
+    for other in (model, lambda x: -np.tanh(x) - 0.1 * x):
+        assert gs.ksd_test(x, other, rng=1).pvalue < 0.01
+
+
+@pytest.mark.parametrize("fill", [1e3, 1e20, 9.97e36])
+@pytest.mark.parametrize("test", ["ksd", "aggregated", "select"])
+def test_a_row_that_stands_alone_is_named(test, fill):
+    model = Normal([0, 0], 1.0)
+    x = model.sample(60, rng=1)
+    x[17, 0] = fill
+    if test == "select":
+        result = gs.select(x, model, rng=2).test(rng=1)
+    else:
+        run = gs.ksd_test if test == "ksd" else gs.aggregated_test
+        result = run(x, model, null=gs.WildBootstrap(99), rng=1)
+    told = [note for note in result.notes if "stands alone" in note]
+    assert len(told) == 1
+    assert f", [{float(f'{fill:.3g}')!r}, " in told[0]
+    if test != "select":  # which counts the rows that it tests
+        assert told[0].startswith("Row 17, ")
+        assert "np.delete(data, 17, axis=0)" in told[0]
+
+
+@pytest.mark.parametrize("fill", [1e150, 1e200, 1e308])
+@pytest.mark.parametrize("test", [gs.ksd_test, gs.aggregated_test])
+def test_values_that_cannot_be_squared_are_refused_by_row(test, fill):
+    x = Normal([0, 0], 1.0).sample(60, rng=1)
+    x[17, 0] = fill
+    if (test, fill) == (gs.ksd_test, 1e150):
+        assert test(x, Normal([0, 0], 1.0), rng=1).pvalue > 0.001
+        return
+    with pytest.raises(InputError, match=r"not finite at 1 of 60 rows \(row 17\)"):
+        test(x, Normal([0, 0], 1.0), rng=1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [StudentT(3), StudentT(1), Dirichlet([0.1, 0.1, 0.1]), LogNormal(0, 2), Normal([0, 0], 1.0)],
+    ids=["t3", "Cauchy", "Dirichlet", "log-normal", "normal"],
+)
+def test_no_row_of_a_model_with_heavy_tails_stands_alone(model):
+    for seed in range(100):
+        problem = compose(model.sample(20, rng=seed), model)
+        assert not check_standing_alone(problem)
 
 
 # --- thin factors ------------------------------------------------------------------------------

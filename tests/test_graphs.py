@@ -475,3 +475,20 @@ def test_a_walk_that_leaves_the_graphs_is_refused(end, message):
     ring = np.roll(np.eye(6), 1, axis=1) + np.roll(np.eye(6), -1, axis=1)
     with pytest.raises(gs.SamplingError, match=message):
         gs.graph_ksd_test(ring, Own(), rng=1)
+
+
+def test_a_walk_that_stands_still_is_refused_where_the_odds_move_it():
+    class Still:
+        def __init__(self, odds):
+            self.odds = odds
+
+        def log_odds(self, adjacency):
+            return np.full_like(adjacency, self.odds)
+
+        def walk(self, adjacency, steps, rng):
+            return adjacency
+
+    empty = np.zeros((12, 12))
+    with pytest.raises(gs.SamplingError, match="ended at the graph where it began, after 1980 steps"):
+        gs.graph_ksd_test(empty, Still(0.0), rng=1)
+    assert gs.graph_ksd_test(empty, Still(-30.0), rng=1).pvalue == 1.0  # as it should stand still

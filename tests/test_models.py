@@ -694,6 +694,38 @@ def test_a_batch_score_that_looks_at_other_rows_is_not_read_as_one_of_a_point(sc
         Model(score=score).score(x)
 
 
+def jax_about_the_mean(x):
+    import jax.numpy as jnp
+
+    return jnp.mean(x, axis=0) - x
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        {"score": lambda x: x.mean(axis=0) - x},
+        {"score": lambda x: -(x - x.mean(axis=0)) / x.std(axis=0)},
+        {"logpdf": lambda x: -0.5 * ((x - x.mean(axis=0)) ** 2).sum(axis=-1)},
+        {"logpdf": lambda x: -0.5 * x[:, 0] ** 2 - np.log(np.exp(-0.5 * x**2).sum())},
+        {"score": jax_about_the_mean},
+    ],
+)
+def test_on_the_line_one_point_is_not_taken_for_the_mean_of_all(functions):
+    """There x.mean(axis=0) works for every shape; p was .001 for a score that is zero everywhere."""
+    x = np.random.default_rng(1).standard_normal((20, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 0/0
+        with pytest.raises(ScoreError, match=r"at every point; write it for all points at once|other rows"):
+            Model(**functions).score(x)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_function_of_one_point_may_sum_over_its_coordinates(d):
+    x = np.random.default_rng(1).standard_normal((20, d))
+    got = Model(score=lambda x: -x * (3 + d) / (3 + np.sum(x**2))).score(x)
+    assert_allclose(got, -x * (3 + d) / (3 + (x**2).sum(axis=1, keepdims=True)))
+
+
 def test_a_score_of_one_point_that_broadcasts_is_one_of_a_point():
     x = np.random.default_rng(1).standard_normal((20, 3))
     got = Model(score=lambda x: -x / np.linalg.norm(x)).score(x)

@@ -521,7 +521,7 @@ def heavy(n, rng, d=10):
 
 def one_pair(n, rng, d=10):
     x = rng.normal(size=(n, d))
-    x[:, 7] = 0.35 * x[:, 2] + np.sqrt(1 - 0.35**2) * x[:, 7]
+    x[:, 7] = 0.45 * x[:, 2] + np.sqrt(1 - 0.45**2) * x[:, 7]
     return x
 
 

@@ -174,8 +174,8 @@ def sequences() -> Table:
         parts,
         trials=1000,
         notes={
-            "* n = 50 | default": "Liberal: 50 rows often do not show that they depend on each other. Told so "
-            "(`as Chains`), the test keeps its level.",
+            "* n = 50 | default": "Liberal: 50 rows often do not show that they depend on each other. Told "
+            "so (`as Chains`), the test keeps its level.",
             "* n = 50 | as Chains": "Conservative: there are few batches.",
             "* | wild, flip 0.5": "Liberal: the test takes dependent rows for independent ones.",
             "* | thinned*": "Conservative: thirteen rows are left.",

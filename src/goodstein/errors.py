@@ -236,35 +236,59 @@ class _Listening:
 
 
 class _Switchboard:
-    """Hands warnings of other libraries to whoever listens; put up by the first, taken down by the last."""
+    """Hands warnings of other libraries to whoever listens; put up by the first, taken down by the last.
+
+    It adds a filter to those that are there and takes it away again, and puts nothing else back: a
+    ``catch_warnings`` of another thread may have begun in the meantime or ended. While such a one has all
+    warnings ignored, those of other libraries are lost here too; warnings of this one never are.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
+        self._filter: Any = ("always", _Listening(), Warning, None, 0)
+        self._lists: list[Any] = []
 
     def __enter__(self) -> None:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._outer = warnings.catch_warnings()
-                self._outer.__enter__()
-                self._shown = warnings.showwarning
-                listening: Any = ("always", _Listening(), Warning, None, 0)
-                warnings.filters.insert(0, listening)  # type: ignore[attr-defined]
-                warnings.showwarning = self._show
+                # Not showwarning, which catch_warnings sets back in the middle of a test.
+                self._shown = warnings._showwarnmsg  # type: ignore[attr-defined]
+                warnings._showwarnmsg = self._show  # type: ignore[attr-defined]
+            current: Any = warnings.filters
+            if current[:1] != [self._filter]:
+                current.insert(0, self._filter)
+                self._lists.append(current)
+                _forget_shown()
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._outer.__exit__(None, None, None)
+                for filters in (*self._lists, warnings.filters):
+                    while self._filter in filters:
+                        filters.remove(self._filter)
+                self._lists.clear()
+                warnings._showwarnmsg = self._shown  # type: ignore[attr-defined]
+                _forget_shown()
 
-    def _show(self, message: Any, category: Any, filename: str, lineno: int, *rest: Any, **more: Any) -> None:
+    def _show(self, told: warnings.WarningMessage) -> None:
         listener = _listener.get()
         if listener is None:
-            self._shown(message, category, filename, lineno, *rest, **more)
+            self._shown(told)
         else:
-            listener.append(Told(message, category, filename, lineno))
+            listener.append(Told(told.message, told.category, told.filename, told.lineno))
+
+
+def _forget_shown() -> None:
+    """Have Python look at its filters again, also for warnings that it has shown once."""
+    python: Any = warnings
+    if hasattr(python, "_filters_mutated"):
+        python._filters_mutated()
+    else:  # from Python 3.14 on
+        with python._lock:
+            python._filters_mutated_lock_held()
 
 
 _switchboard = _Switchboard()

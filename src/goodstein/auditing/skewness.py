@@ -9,6 +9,9 @@ features of equal size and 1 where one observation is all. By a rule of thumb fr
 22), m should be at least a tenth of n, or sixteen, and not below seven; of very few observations, four
 tenths. Samples without their rare large values are those that are rejected, and the last to show them: so the
 share is that of many draws from the model, if it can be drawn from.
+
+A single row that is nearly all of the trace, and far beyond what the model draws, is another matter: a slip,
+or a fill value for what is missing. It is one of n in pairs of rows, which U is made of, and all of V.
 """
 
 from __future__ import annotations
@@ -22,6 +25,30 @@ LEAST, MOST = 7.0, 16.0
 """Observations that must carry a statistic, and those that are always enough."""
 OF_FEW, OF_MANY = 0.4, 0.1
 """The same as shares of a small and of a large number of observations."""
+ALONE = 0.9
+"""Share of the trace that makes a row stand alone."""
+FEWEST = 10
+"""Observations below which one of them may well be most of the trace."""
+
+
+def standing_alone(diagonal: Array) -> int | None:
+    """The row that is nearly all of the trace, if there is one."""
+    row, largest = int(diagonal.argmax()), float(diagonal.max())
+    if len(diagonal) < FEWEST or not largest > 0 or not ALONE * float((diagonal / largest).sum()) < 1.0:
+        return None
+    return row
+
+
+def check_alone(diagonal: Array, row: int, which: str) -> Check:
+    """What is said of a row that is nearly all of the trace."""
+    others = np.delete(diagonal, row)
+    times = float(diagonal[row] / others.max()) if others.max() > 0 else np.inf
+    message = (
+        f"{which} stands alone: its h(x, x) is {times:.2g} times the largest of {len(others)} other rows. "
+        "With random signs the p-value is about all other rows, by eigenvalues about this one alone. Is it a "
+        f"slip, or a fill value for what is missing? Test without it: np.delete(data, {row}, axis=0)."
+    )
+    return Question("rows that stand alone").warned(message)
 
 
 def carrying(diagonal: Array) -> float:

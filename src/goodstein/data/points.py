@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.data.base import Data
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import DomainError
 from goodstein.types import Array
 
@@ -43,7 +44,8 @@ class Points(Data):
 
 def draw(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Array:
     """Points from the model, (n, d), all of them in the domain."""
-    sample: Array = model.sample(n, rng)
+    with one_blas_thread():
+        sample: Array = model.sample(n, rng)
     try:
         domain.validate(sample)
     except DomainError as error:

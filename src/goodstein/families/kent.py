@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.domains.base import ROUNDING
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import InputError
 from goodstein.families.base import Family
@@ -62,9 +63,9 @@ class Kent(Family):
             reason = f"expected the three axes as rows, (3, 3), got shape {rows.shape}."
             raise InputError(reason, argument="axes")
         gap = float(np.abs(rows @ rows.T - np.eye(3)).max())
-        if gap > 1e-8:
+        if gap > ROUNDING:
             reason = f"the rows must be orthonormal, but their scalar products are wrong by {gap:.3g}."
-            remedy = "np.linalg.qr(axes.T)[0].T makes them so, up to signs."
+            remedy = "np.linalg.qr(np.asarray(axes, dtype=float).T)[0].T makes them so, up to signs."
             raise InputError(reason, argument="axes", remedy=remedy)
         kappa, beta = as_nonnegative("kappa", kappa), as_nonnegative("beta", beta)
         self._set(axes=rows, kappa=kappa, beta=beta, domain=Sphere(3))

@@ -100,27 +100,30 @@ class VonMisesFisher(Family):
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         """Unit vectors by Wood's rejection."""
-        cosine = self._cosines(n, rng)[:, None]
+        short = self._shortfalls(n, rng)[:, None]
         # A uniform direction at right angles to μ.
         around = rng.standard_normal((n, self.dim))
         around -= (around @ self.mu)[:, None] * self.mu
         around /= np.linalg.norm(around, axis=1, keepdims=True)
-        x = cosine * self.mu + np.sqrt((1.0 - cosine) * (1.0 + cosine)) * around
+        x = (1.0 - short) * self.mu + np.sqrt(short * (2.0 - short)) * around
         return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
-    def _cosines(self, n: int, rng: np.random.Generator) -> Array:
-        """Draws of μ·x, whose density is (1 − t²)^((d−3)/2) e^(κt)."""
+    def _shortfalls(self, n: int, rng: np.random.Generator) -> Array:
+        """Draws of w = 1 − μ·x, where the density of t = μ·x is (1 − t²)^((d−3)/2) e^(κt).
+
+        Not of t itself, which is one, up to rounding, where κ is beyond 1e15.
+        """
         m, kappa = self.dim - 1.0, self.kappa
-        b = m / (2.0 * kappa + math.sqrt(4.0 * kappa**2 + m**2))
-        middle = (1.0 - b) / (1.0 + b)
-        limit = kappa * middle + m * math.log1p(-(middle**2)) if middle < 1.0 else -math.inf
+        b = m / (2.0 * kappa + math.hypot(2.0 * kappa, m))
+        middle = 2.0 * b / (1.0 + b)
 
         def accepted(missing: int) -> Array:
             size = 2 * missing + 16
             beta = rng.beta(0.5 * m, 0.5 * m, size)
-            t = (1.0 - (1.0 + b) * beta) / (1.0 - (1.0 - b) * beta)
-            level = kappa * t + m * np.log1p(-middle * t) - limit
-            return np.asarray(t[np.log1p(-rng.random(size)) <= level])
+            w = 2.0 * b * beta / (1.0 - (1.0 - b) * beta)
+            share = (middle + w - middle * w) / (middle * (2.0 - middle))
+            level = kappa * (middle - w) + m * np.log(share)
+            return np.asarray(w[np.log1p(-rng.random(size)) <= level])
 
         return drawn_by_rejection(n, (), accepted)
 

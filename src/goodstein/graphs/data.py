@@ -39,6 +39,12 @@ class Graph(Data):
     replicated = False  # no annotation: not a field
     kind = "graphs"
 
+    def __post_init__(self) -> None:
+        if self.adjacency.flags.writeable:
+            own = self.adjacency.copy()
+            own.setflags(write=False)
+            object.__setattr__(self, "adjacency", own)
+
     def __len__(self) -> int:
         return len(self.adjacency)
 
@@ -59,6 +65,7 @@ class Graph(Data):
     def prepared(self, model: Any, seeds: tuple[int, int, int]) -> Graph:
         """With the graph from which chains start, itself reached from this one by the reversed chain."""
         origin = model.walk(self.adjacency, np.random.default_rng(seeds[0]))
+        model.check_moved(self.adjacency, origin)
         return replace(self, origin=origin, seed=seeds[2])
 
     def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Graph:

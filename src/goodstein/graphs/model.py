@@ -15,6 +15,8 @@ from goodstein.types import Array
 
 SWEEPS = 30
 """Updates of every pair, on average, between two graphs of a chain, where nothing is said."""
+SURE = 30.0
+"""Pairs that are to change in a sweep, of which a graph that is the same as before shows that none did."""
 
 
 class GraphModel(AnyModel):
@@ -39,7 +41,7 @@ class GraphModel(AnyModel):
 
     def log_odds(self, adjacency: Array) -> Array:
         """Log odds of every edge given all others, (N, N)."""
-        odds = np.asarray(self.raw.log_odds(adjacency), dtype=np.float64)
+        odds = np.asarray(self.raw.log_odds(adjacency.copy()), dtype=np.float64)
         if odds.shape != adjacency.shape:
             raise ScoreError(
                 f"The log odds of {self.name} have shape {odds.shape}, expected {adjacency.shape}."
@@ -48,10 +50,14 @@ class GraphModel(AnyModel):
             raise ScoreError(f"The log odds of {self.name} are not finite at this graph.")
         return odds
 
+    @property
+    def steps(self) -> int:
+        """Of one walk."""
+        return self.sweeps * (self.nodes * (self.nodes - 1) // 2)
+
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
-        steps = self.sweeps * (self.nodes * (self.nodes - 1) // 2)
-        end = np.asarray(self.raw.walk(adjacency.copy(), steps, rng), dtype=np.float64)
+        end = np.asarray(self.raw.walk(adjacency.copy(), self.steps, rng), dtype=np.float64)
         if end.shape != adjacency.shape:
             raise SamplingError(
                 f"The walk of {self.name} ended at shape {end.shape}, expected {adjacency.shape}."
@@ -62,6 +68,23 @@ class GraphModel(AnyModel):
                 remedy="It must return a symmetric matrix of zeros and ones with zeros on the diagonal.",
             )
         return end
+
+    def check_moved(self, start: Array, end: Array) -> None:
+        """Raise where a walk ended where it began although the log odds would have many pairs change.
+
+        One sweep changes pair ij, given all others, with probability 1/(1 + exp(±log odds)).
+        """
+        if (start != end).any():
+            return
+        stays = np.where(start > 0.0, 1.0, -1.0) * self.log_odds(start)
+        each = 1.0 / (1.0 + np.exp(np.minimum(stays, 700.0)))
+        changing = float(each[np.triu_indices(self.nodes, 1)].sum())
+        if changing > SURE:
+            raise SamplingError(
+                f"The walk of {self.name} ended at the graph where it began, after {self.steps} steps, "
+                f"although by its log odds about {changing:.3g} pairs of nodes change in one sweep.",
+                remedy="It must return the graph after its last step, not the one that it was given.",
+            )
 
 
 def as_graph_model(model: Any, nodes: int, sweeps: int = SWEEPS) -> GraphModel:

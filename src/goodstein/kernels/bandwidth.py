@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
@@ -49,7 +50,7 @@ class Median:
         n = len(points)
         if n > MAX_POINTS:
             points = points[np.linspace(0, n - 1, MAX_POINTS).astype(np.intp)]
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             squared = _squared_distances(points)
         count = len(squared)
         # With a single index the partition is vectorised, eight times faster than with two.

@@ -84,6 +84,10 @@ class Kernel:
         """The same with everything fixed that it takes from features, which know more than their points."""
         return self.fitted(features.points)
 
+    def in_metric_of(self, features: Any) -> Kernel:
+        """The same with the metric of these features, where it takes one; its bandwidth stays open."""
+        return self
+
     def scaled(self, factor: float) -> Kernel:
         """The same kernel with those bandwidths that are numbers multiplied by a factor."""
         return self
@@ -264,6 +268,9 @@ class Sum(Kernel):
 
     def fitted_to(self, features: Any) -> Sum:
         return Sum(tuple(kernel.fitted_to(features) for kernel in self.kernels))
+
+    def in_metric_of(self, features: Any) -> Sum:
+        return Sum(tuple(kernel.in_metric_of(features) for kernel in self.kernels))
 
     def scaled(self, factor: float) -> Sum:
         return Sum(tuple(kernel.scaled(factor) for kernel in self.kernels))

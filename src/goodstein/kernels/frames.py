@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goodstein.kernels.bandwidth import Median
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 
 MANY = 50
 """Rows for each coordinate from which on the metric of the score is taken as it is."""
@@ -21,6 +21,8 @@ MARGIN = 1.05
 """How far beyond the range of the eigenvalues of noise, in theory, others begin."""
 CONSTANT = 1e-9
 """Weights of mean square one that differ by less are rounding errors apart."""
+FAR_OUT = 1e8
+"""Rows with values so many times the usual ones are a matter of slips and fill values, not of units."""
 SINGULAR = 1e-10
 """Added to a correlation matrix that is not positive definite in floating point numbers."""
 
@@ -152,6 +154,9 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     """
     if weight is not None and weight.ndim == 3:
         return None
+    near = _near(value)
+    if near is not None:
+        points, value, weight = points[near], value[near], None if weight is None else weight[near]
     n, m = points.shape
     if weight is not None and weight.ndim == 1:
         # A multiple of g is the same g; a constant one is none.
@@ -185,6 +190,17 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     linear = np.diag(size)
     linear[block] = size[free, None] * _factor(correlation)
     return Frame(linear, unit)
+
+
+def _near(value: Array) -> BoolArray | None:
+    """Rows without values that are far beyond the usual ones, which would be all of M; None: all rows."""
+    size = np.abs(value)
+    usual = np.median(size, axis=0)
+    if not (size.max(axis=0) > FAR_OUT * usual).any():
+        return None
+    # Where most values are zero, there is no usual one.
+    near = np.asarray(((size <= FAR_OUT * usual) | (usual == 0.0)).all(axis=1))
+    return None if near.all() else near
 
 
 def _regressed(points: Array, value: Array, moments: Array) -> tuple[Array, float]:

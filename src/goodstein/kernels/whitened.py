@@ -135,6 +135,11 @@ class Whitened(Kernel):
             )
         return replace(self, kernel=self.kernel.fitted(frame.coordinates(points)), frame=frame)
 
+    def in_metric_of(self, features: Any) -> Whitened:
+        if self.frame is not None or self.metric != "score" or not isinstance(features, Located):
+            return self
+        return replace(self, frame=features.frame)
+
     def fitted_to(self, features: Any) -> Kernel:
         """With metric and bandwidth fixed; the kernel inside where the features have no metric to give."""
         if self.frame is not None or self.metric != "score":

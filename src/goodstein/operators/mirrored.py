@@ -44,7 +44,8 @@ class Mirrored(Operator):
             drift = weighted - data * weighted.sum(axis=1, keepdims=True) + 1.0 - domain.dim * data
             basis = domain.basis
             # Columns of G and the drift sum to zero, so the tangent basis loses nothing.
-            matrix = np.einsum("mi,ni,li->nml", basis, data, basis)
+            scaled = (basis * data[:, None, :]).reshape(-1, domain.parts)
+            matrix = (scaled @ basis.T).reshape(len(data), len(basis), len(basis))
             along = data @ basis.T
             matrix -= along[:, :, None] * along[:, None, :]
             return SteinFeatures(along, drift @ basis.T, matrix)

@@ -33,7 +33,8 @@ class Patterns(Data):
         if dim is None:
             patterns = [np.asarray(pattern, dtype=np.float64) for pattern in patterns]
             dim = next((pattern.shape[-1] for pattern in patterns if pattern.ndim == 2), 1)
-        self._patterns = tuple(np.asarray(pattern, dtype=np.float64).reshape(-1, dim) for pattern in patterns)
+        # Copies: whoever made the patterns may write on.
+        self._patterns = tuple(np.array(pattern, dtype=np.float64).reshape(-1, dim) for pattern in patterns)
         self.dim = dim
 
     def __len__(self) -> int:

@@ -14,10 +14,11 @@ from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
-from goodstein.auditing.skewness import check_skewness
+from goodstein.auditing.skewness import check_alone, check_skewness, standing_alone
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Euclidean, Lattice, Simplex
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import (
     InputError,
     SamplingError,
@@ -34,6 +35,7 @@ from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Regularised, Standardised
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
+from goodstein.text import brief
 from goodstein.types import Array
 
 
@@ -44,7 +46,7 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     """
     model, domain, operator = problem.model, problem.domain, problem.operator
     observations = None if problem.data is None else problem.observations
-    with within_memory():
+    with one_blas_thread(), within_memory():
         checks = operator.conditions(model, domain, observations, rng)
     if simulated:
         checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
@@ -56,6 +58,9 @@ EXACT = 1e-12
 
 PROBES = 2000
 """Draws at which the sizes of features are compared."""
+
+MATRICES = 2_000_000
+"""Entries of the matrices that all of them may hold."""
 
 SPARSE = 40
 """Independent observations below which hardly anything can be told."""
@@ -81,7 +86,9 @@ def observed_checks(
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_order(problem.dependence if dependence is None else dependence, null)
-    if null is not None and not (null.simulates or null.bears_skewness or others):
+    alone = check_standing_alone(problem, thorough)
+    found += alone
+    if null is not None and not (null.simulates or null.bears_skewness or others or alone):
         found += check_skewed(problem, thorough)
     # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
     if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
@@ -98,7 +105,60 @@ def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
     return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.")
 
 
-def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
+def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
+    """Whether one row is so large beside all others as none that the model draws."""
+    data = problem.data
+    if problem.operator.diagonal_counts or problem.form.n != len(data):
+        return []
+    diagonal = problem.form.diagonal()
+    row = standing_alone(diagonal)
+    if row is None:
+        return []
+    # Models whose features are skewed draw such rows, if rarely.
+    drawn = Probes().norms(problem) if thorough and isinstance(data, Points) else None
+    if drawn is not None and diagonal[row] <= drawn.max():
+        return []
+    which = f"Row {row}"
+    if isinstance(data, Points):
+        point = [float(f"{value:.3g}") for value in problem.observations[row]]
+        which += f", {brief(point)},"
+    return [check_alone(diagonal, row, which)]
+
+
+class Probes:
+    """Draws of a model, and features of them: made once for all members of a collection that share them."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[int, Points] = {}
+        self._features: dict[int, tuple[Any, Any]] = {}
+
+    def norms(self, problem: Problem) -> Array | None:
+        """h(x, x) at draws from the model; None where there are none."""
+        model, domain = problem.model, problem.domain
+        # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
+        chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+        if chains or not (model.has_sample and model.batched):
+            return None
+        try:
+            norms = self._seen(problem).form(problem.fitted_kernel).diagonal()
+        except (InputError, ScoreError, SamplingError):
+            return None
+        return norms if np.isfinite(norms).all() else None
+
+    def _seen(self, problem: Problem) -> Any:
+        """Features of the draws; those of the data, which kernels share too, tell which."""
+        own = problem.features
+        if id(own) not in self._features:
+            model, domain = problem.model, problem.domain
+            # Features may hold a matrix for every draw.
+            count = min(PROBES, max(len(problem.data), min(PROBES, MATRICES // domain.dim**2)))
+            if count not in self._drawn:
+                self._drawn[count] = Points(draw(model, domain, count, np.random.default_rng(0)))
+            self._features[id(own)] = own, problem.with_data(self._drawn[count]).features
+        return self._features[id(own)][1]
+
+
+def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None = None) -> Array | None:
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
@@ -107,18 +167,8 @@ def squared_norms(problem: Problem, thorough: bool = True) -> Array | None:
     # third looks at its draws itself.
     if isinstance(problem.operator, (MeanEmbedding, Regularised, DrawnView)):
         return None
-    model, domain = problem.model, problem.domain
-    # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
-    chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-    if thorough and model.has_sample and model.batched and not chains:
-        try:
-            drawn = Points(draw(model, domain, PROBES, np.random.default_rng(0)))
-            norms = problem.with_data(drawn).features.form(problem.fitted_kernel).diagonal()
-            if np.isfinite(norms).all():
-                return norms
-        except (InputError, ScoreError, SamplingError):
-            pass
-    return problem.form.diagonal()
+    drawn = (probes or Probes()).norms(problem) if thorough else None
+    return problem.form.diagonal() if drawn is None else drawn
 
 
 def check_order(dependence: Dependence, null: Null | None) -> list[Check]:

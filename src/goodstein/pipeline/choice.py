@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.data.points import Points, draw
-from goodstein.domains import Lattice
+from goodstein.domains import Lattice, Simplex
 from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.base import Null, as_null
 from goodstein.nulls.fitted import FittedWildBootstrap
@@ -109,4 +109,6 @@ def cost_of_a_sample(problem: Problem, members: int) -> float:
     It must not be measured: the same seed gives the same p-value on every machine.
     """
     n, d = len(problem.data), 1 if problem.domain is None else problem.domain.dim
-    return members * (0.3 + 6.5e-6 * n**2 * (1.0 + d / 20.0))
+    # On a simplex some members have a matrix for every row.
+    matrices = 1e-4 * n * d**2 if isinstance(problem.domain, Simplex) else 0.0
+    return matrices + members * (0.3 + 6.5e-6 * n**2 * (1.0 + d / 20.0))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from goodstein.domains.base import Domain
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
 from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
@@ -54,7 +55,8 @@ def compose(
     chosen = choose_kernel(kernel, placed, place)
     if observed is not None:
         observed = observed.prepared(wrapped, seeds)
-        wrapped = placed.null_model(wrapped, observed.observations)
+        with one_blas_thread():
+            wrapped = placed.null_model(wrapped, observed.observations)
     return Problem(observed, wrapped, place, placed, chosen, arranged.adopt)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from goodstein.auditing.report import AuditReport
-from goodstein.engine.executors import Workers, check_workers
+from goodstein.engine.executors import Workers, check_workers, one_blas_thread
 from goodstein.errors import given, heard, warn, within_memory
 from goodstein.nulls.base import Calibration
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
@@ -137,7 +137,9 @@ def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> s
         return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
     # A simulated sample is independent, which dependent data, with chains of signs, are not.
     independent = sampler and smallest == 0.5 ** (n - 1)
-    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else "more are needed"
+    batches = not independent and smallest > 0.5 ** (n - 1)
+    remedy = "more are needed; if their order means nothing, shuffle them" if batches else "more are needed"
+    remedy = f"use {given('null', 'MonteCarlo()')}" if independent else remedy
     return f"{n} observations have no p-value below {smallest:.3g} with {type(null).__name__}; {remedy}."
 
 
@@ -156,7 +158,7 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
 
 def recorded(calibrate: Callable[[], Found]) -> tuple[Found, list[str]]:
     """What a calibration returns, and all warnings on the way to it, as notes and once to the caller."""
-    with heard() as caught, within_memory():
+    with heard() as caught, one_blas_thread(), within_memory():
         found = calibrate()
     # Deprecations concern whoever wrote the library that a fit or a score calls, not the reader.
     for w in caught:

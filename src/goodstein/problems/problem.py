@@ -12,7 +12,7 @@ import numpy as np
 from goodstein.auditing.serial import Dependence
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
-from goodstein.engine.executors import Workers
+from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
@@ -37,6 +37,8 @@ class Problem:
     Operator and kernel are as the user gave them; what they take from the data (bandwidths, scales) is fixed
     when it is first needed, and fixed anew for other data, so that a simulated null distribution goes through
     exactly the steps of the observed statistic. `adopt` brings in a model in any form, such as a fit returns.
+    Matrix products are left to one BLAS thread here as in the engine: several add in another order, and bits
+    would depend on the number of cores.
     """
 
     data: Data
@@ -54,17 +56,20 @@ class Problem:
     @cached_property
     def fitted_operator(self) -> Operator:
         """The operator with everything that it takes from the data fixed."""
-        return self.operator.fitted(self.observations, self.domain)
+        with one_blas_thread():
+            return self.operator.fitted(self.observations, self.domain)
 
     @cached_property
     def features(self) -> Features:
         """The operator at the observations; the only place where the score is evaluated."""
-        return self.fitted_operator.features(self.model, self.domain, self.observations)
+        with one_blas_thread():
+            return self.fitted_operator.features(self.model, self.domain, self.observations)
 
     @cached_property
     def fitted_kernel(self) -> Kernel:
         """The kernel with its bandwidth fixed."""
-        return self.kernel.fitted_to(self.features)
+        with one_blas_thread():
+            return self.kernel.fitted_to(self.features)
 
     @cached_property
     def form(self) -> BlockForm:

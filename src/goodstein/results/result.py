@@ -224,10 +224,10 @@ class TestResult(Report):
         """The discrepancy, a root, that such a test at level .05 finds in about four of five samples.
 
         From the null distribution alone, and conservative where many features are about equally noisy; None
-        where the statistic is no squared discrepancy.
+        where the statistic is no squared discrepancy, or no p-value can be so small.
         """
         draws = self.null_distribution
-        if self.statistic_name != Operator.statistic_name or len(draws) < 1 / SMALL - 1:
+        if self.statistic_name != Operator.statistic_name or self.smallest_pvalue > SMALL:
             return None
         # From its mean on, which is below zero where the parameters were fitted to the same data.
         critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.triangle import upper_tiles
 from goodstein.errors import ScoreError, describe_rows
 from goodstein.kernels.base import Kernel
@@ -62,11 +63,12 @@ class BlockForm(ABC):
     def matrix(self) -> Array:
         """The whole matrix, (n, n)."""
         out = np.empty((self.n, self.n))
-        for rows, cols in upper_tiles(cut(0, self.n, STEP), self.n, STEP):
-            block = self.block(rows, cols)
-            out[rows, cols] = block
-            out[cols, rows] = block.T
-        np.fill_diagonal(out, self.diagonal())
+        with one_blas_thread():
+            for rows, cols in upper_tiles(cut(0, self.n, STEP), self.n, STEP):
+                block = self.block(rows, cols)
+                out[rows, cols] = block
+                out[cols, rows] = block.T
+            np.fill_diagonal(out, self.diagonal())
         return out
 
     def mean(self) -> float:

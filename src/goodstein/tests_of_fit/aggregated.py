@@ -18,6 +18,7 @@ from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined, critical_values
 from goodstein.operators import MeanEmbedding, Operator
 from goodstein.pipeline.audit import (
+    Probes,
     check_skewed,
     observed_checks,
     overruled,
@@ -32,7 +33,7 @@ from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.result import SMALL, Member, TestResult
-from goodstein.tests_of_fit.default_members import default_collection, default_kernels, without_draws
+from goodstein.tests_of_fit.default_members import default_collection, default_kernels, left_out
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
@@ -124,8 +125,7 @@ def aggregated_test(
         kept, report, notes = _audited(groups, seeds, audit, operators is None, choice.null.simulates)
     chosen = choice.null
     if operators is None and kernels is None:
-        missing = without_draws(groups[0][0], [problem.operator for problem, _ in groups])
-        notes += [] if missing is None else [missing]
+        notes += left_out(groups[0][0], [problem.operator for problem, _ in groups])
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     collection = Collection(tuple(groups))
@@ -263,7 +263,8 @@ def _carried(
 
     Only members of the library's own collection are left out, and not all of them.
     """
-    n, sizes = len(collection.data), [squared_norms(problem) for problem in collection.problems]
+    n, probes = len(collection.data), Probes()
+    sizes = [squared_norms(problem, probes=probes) for problem in collection.problems]
     flagged = [size is not None and too_skewed(size, n) for size in sizes]
     if not any(flagged):
         return groups, shares, []

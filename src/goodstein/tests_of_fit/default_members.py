@@ -38,6 +38,12 @@ SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 RATES = (0.3, 1.0, 3.0)
 """The same for the rates of Hamming's kernel."""
 
+TINY = -230.0
+"""The logarithm of the smallest product of parts that is of use, and far from where squares underflow."""
+
+SOME = 20
+"""Draws that show how small such products are."""
+
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
 
@@ -85,7 +91,7 @@ def default_collection(problem: Problem) -> list[Entry]:
     if isinstance(operator, Langevin):
         return _euclidean(len(problem.data), problem.domain.dim, sampled)
     if isinstance(operator, LogRatio):
-        return _simplex(sampled)
+        return _simplex(problem, sampled)
     if isinstance(operator, Standardised):
         return _region(operator, len(problem.data), sampled)
     if isinstance(operator, Martingale):
@@ -102,25 +108,34 @@ def default_collection(problem: Problem) -> list[Entry]:
 
 def _can_draw(problem: Problem) -> bool:
     """Whether the model has a sampler that reaches the domain: rejection may find nothing there."""
-    if not problem.model.has_sample:
-        return False
+    return problem.model.has_sample and _cannot_draw(problem) is None
+
+
+def _cannot_draw(problem: Problem) -> str | None:
+    """Why its sampler draws nothing; None where it does."""
     try:
         draw(problem.model, problem.domain, 2, np.random.default_rng(0))
-    except (InputError, SamplingError):
-        return False
-    return True
+    except (InputError, SamplingError) as error:
+        return error.bare
+    return None
 
 
-def without_draws(problem: Problem, operators: Sequence[Operator]) -> str | None:
-    """A note where a model has a sampler, and the collection for it had to do without draws."""
+def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
+    """Notes about members of the collection for a problem that are not among these operators."""
+    notes = []
     kinds = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
     points = isinstance(problem.data, Points) and isinstance(problem.operator, kinds)
-    if not points or not problem.model.has_sample or any(isinstance(o, MeanEmbedding) for o in operators):
-        return None
-    return (
-        f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
-        f"nothing on {problem.domain!r}."
-    )
+    if points and problem.model.has_sample and not any(isinstance(o, MeanEmbedding) for o in operators):
+        notes.append(
+            f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
+            f"nothing on {problem.domain!r}. {_cannot_draw(problem) or ''}".rstrip()
+        )
+    if isinstance(problem.operator, LogRatio) and Standardised(ProductOfParts()) not in operators:
+        notes.append(
+            f"Left out Standardised(ProductOfParts()): on {problem.domain!r} the product of all parts is too "
+            "small for floating point numbers."
+        )
+    return notes
 
 
 def _draws(sampled: bool, kernels: Sequence[Kernel], weight: float | tuple[float, ...] = 1.0) -> list[Entry]:
@@ -150,16 +165,32 @@ def _euclidean(n: int, d: int, sampled: bool) -> list[Entry]:
     ]
 
 
-def _simplex(sampled: bool) -> list[Entry]:
+def _simplex(problem: Problem, sampled: bool) -> list[Entry]:
     """Three geometries at three bandwidths; the product of many parts is tiny, so it has little weight."""
+    product = Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.1)
     return [
         Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
         Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
-        Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.1),
+        *([product] if _has_product(problem, sampled) else []),
         Entry(Dilation(LogRatio()), multiquadrics(1.0), 1.5),
         *_draws(sampled, gaussians(1.0), 0.3),
         *([Entry(MeanEmbedding(logratio=True), multiquadrics(4.0), 4.0)] if sampled else []),
     ]
+
+
+def _has_product(problem: Problem, sampled: bool) -> bool:
+    """Whether the product of all parts but one is a number whose square is one, in the data and in draws.
+
+    On a logarithmic scale it would be one, but of a few rows only: its logarithm varies by √D and more.
+    """
+    seen = [problem.observations]
+    if sampled:
+        seen.append(draw(problem.model, problem.domain, SOME, np.random.default_rng(0)))
+    for x in seen:
+        logs = np.log(x[(x > 0).all(axis=1)])
+        if len(logs) and (logs.sum(axis=1) - logs.min(axis=1)).max() < TINY:
+            return False
+    return True
 
 
 def _region(operator: Standardised, n: int, sampled: bool) -> list[Entry]:

@@ -11,11 +11,14 @@ import numpy as np
 from goodstein.auxiliary.base import BoundaryDistance, as_auxiliary
 from goodstein.auxiliary.criterion import power_criterion
 from goodstein.auxiliary.functions import BallPower, ProductOfParts
+from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
+from goodstein.kernels.whitened import Whitened
 from goodstein.operators import Coordinate, Langevin, LogRatio, Mirrored, SecondOrder, Standardised
 from goodstein.operators.base import Operator, as_operator
 from goodstein.pipeline.audit import quick_audit
@@ -111,7 +114,7 @@ def select(
     pairs = as_pairs(candidates, operators, kernels, part)
     found: list[Candidate] = []
     for operator, kernel in pairs:
-        found += _evaluated(operator, kernel, part, model, domain, seeds, audit)
+        found += _evaluated(operator, kernel, part, problem.data, model, domain, seeds, audit)
     ranked = sorted(found, key=lambda c: (c.dropped is not None, -c.criterion if c.dropped is None else 0.0))
     best = ranked[0]
     if best.dropped is not None or best.kernel is None:
@@ -139,12 +142,16 @@ def _evaluated(
     operator: Operator | None,
     kernel: Kernel | None,
     part: Problem,
+    whole: Data,
     model: Any,
     domain: Domain | None,
     seeds: Seeds,
     audit: bool,
 ) -> list[Candidate]:
-    """The criterion of an operator with one kernel, or with its own at several bandwidths."""
+    """The criterion of an operator with one kernel, or with its own at several bandwidths.
+
+    The metric comes from all rows, as in other tests: a few are not enough to learn correlations from.
+    """
     nothing = (math.nan, math.nan, math.nan)
     shown: Any = operator if operator is not None else part.operator
     try:
@@ -153,14 +160,17 @@ def _evaluated(
         if audit and not report.valid:
             return [Candidate(shown, kernel, *nothing, dropped=" ".join(report.messages("fail")))]
         fixed, features = problem.fitted_operator, problem.features
+        each = [kernel] if kernel is not None else default_kernels(problem.kernel)
+        if any(isinstance(one, Whitened) and one.frame is None for one in each):
+            seen = compose(whole, model, domain, operator, kernel, seeds).features
+            each = [one.in_metric_of(seen) for one in each]
     except InputError as error:
         return [Candidate(shown, kernel, *nothing, dropped=str(error))]
     found = []
-    each = [kernel] if kernel is not None else default_kernels(problem.kernel)
     for wanted in each:
         try:
-            width = wanted.fitted_to(features)
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+                width = wanted.fitted_to(features)
                 result = power_criterion(features.form(width))
             if not math.isfinite(result.value):
                 raise InputError("The Stein matrix is not finite.")
