@@ -643,6 +643,9 @@ def test_views_on_other_domains_say_what_to_use():
         gs.ksd_test(UNIT, sphere, operator=gs.Radius(), rng=1)
     with pytest.raises(gs.InputError, match="Use Counts"):
         gs.ksd_test(table.sample(30, rng=1), table, operator=gs.Moments(), rng=1)
+    angles = gs.families.VonMises(0.0, 1.0)
+    with pytest.raises(gs.InputError, match="Use Harmonics"):
+        gs.ksd_test(angles.sample(30, rng=1), angles, operator=gs.Moments(), rng=1)
     with pytest.raises(gs.InputError, match="needs 2 columns"):
         gs.ksd_test(table.sample(30, rng=1), table, operator=gs.Counts(2), rng=1)
     simplex = gs.families.Dirichlet([1.0, 1.0, 1.0])

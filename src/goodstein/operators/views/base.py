@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.domains import Domain, Sphere
+from goodstein.domains import Domain, Sphere, Torus
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.finite import OwnFunctions, refuse_kernel
@@ -56,7 +56,8 @@ class View(Wrapping):
         if features.value.shape[1] != features.points.shape[1]:
             raise InputError(
                 f"{inner!r} has {features.value.shape[1]} test functions in {features.points.shape[1]} "
-                f"coordinates; {name} needs as many as there are coordinates."
+                f"coordinates; {name} needs as many as there are coordinates.",
+                remedy="Use Harmonics(), Margin() or Pair() there." if isinstance(domain, Torus) else None,
             )
         return features
 
