@@ -420,3 +420,15 @@ def test_a_sampler_that_draws_something_else_is_told():
     x = np.random.default_rng(1).normal(size=(40, 2))
     notes = gs.aggregated_test(x, model, null=gs.WildBootstrap(99), rng=1).notes
     assert any("returned shape (1, 2); expected (2, 2)" in note for note in notes)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_where_parts_are_zero_log_ratios_are_left_out(zeros):
+    """A thousandth of the parts of Dirichlet(.01, .01, .01) is too small for a number, simulated ones too."""
+    model = gs.families.Dirichlet([0.01] * 3) if not zeros else gs.families.Dirichlet([1.0] * 3)
+    x = model.sample(30, rng=1)
+    if zeros:
+        x[4] = [0.0, 0.25, 0.75]
+    result = gs.aggregated_test(x, model, null=gs.MonteCarlo(99), rng=1)
+    assert result.pvalue > 0.01 and "Left out LogRatio()" in result.notes[0]
+    assert not any("LogRatio" in repr(member.operator) for member in result.members)

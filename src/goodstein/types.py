@@ -15,6 +15,9 @@ Single: TypeAlias = npt.NDArray[np.float32]
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+Column: TypeAlias = npt.NDArray[Any]
+"""A column of a table, (n,): numbers, words or booleans."""
+
 RNG: TypeAlias = "int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence | None"
 """Whatever :func:`numpy.random.default_rng` takes (SPEC 7)."""
 

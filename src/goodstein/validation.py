@@ -109,6 +109,23 @@ def is_frame(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] in FRAMES
 
 
+def column_names(data: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns, or of the one that a Series is; None where they have none.
+
+    >>> import pandas as pd
+    >>> from goodstein.validation import column_names
+    >>> column_names(pd.DataFrame({"income": [1.0], "age": [2.0]}))
+    ('income', 'age')
+    """
+    if not is_frame(data):
+        return None
+    names = list(read_frame(data).columns)
+    if len(set(names)) < len(names) or not all(isinstance(name, str) and name for name in names):
+        return None
+    # Names come from files, and what cannot be printed has no place in a terminal.
+    return tuple(name if name.isprintable() else repr(name) for name in names)
+
+
 def read_frame(data: Any) -> Any:
     """A data frame of narwhals from one of pandas, polars or Arrow, or from a column of such a one."""
     import narwhals as nw

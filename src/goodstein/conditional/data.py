@@ -9,7 +9,7 @@ import numpy as np
 
 from goodstein.data.base import Data
 from goodstein.errors import DomainError, InputError, SamplingError
-from goodstein.types import Array
+from goodstein.types import Array, Column
 from goodstein.validation import as_data
 
 
@@ -62,6 +62,32 @@ class Paired(Data):
 
     def as_rows(self) -> Array:
         return np.hstack([self.covariates, self.outcomes])
+
+    def as_columns(self) -> dict[str, Column]:
+        parts = {"x": self.covariates, "y": self.outcomes}
+        return {
+            name if values.shape[1] == 1 else f"{name}{j}": values[:, j]
+            for name, values in parts.items()
+            for j in range(values.shape[1])
+        }
+
+    def like(self, values: Any, model: Any, domain: Any) -> Paired:
+        """Pairs (x, y) with as many columns."""
+        if isinstance(values, tuple) and len(values) == 2:
+            values = Paired(*values)
+        widths = self.covariates.shape[1], self.outcomes.shape[1]
+        if not isinstance(values, Paired) or widths != (
+            values.covariates.shape[1],
+            values.outcomes.shape[1],
+        ):
+            raise InputError(
+                f"must be pairs (x, y), x with {_count(widths[0])} and y with {_count(widths[1])}.",
+                argument="data",
+                predicate=True,
+                remedy="Pass (x, y) or Paired(x, y).",
+            )
+        domain.validate(values.outcomes)
+        return values
 
     def validate(self, model: Any, domain: Any) -> None:
         if len(self) < 2:

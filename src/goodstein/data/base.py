@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import InputError
-from goodstein.types import Array, BoolArray
+from goodstein.types import Array, BoolArray, Column
 
 
 class Data(ABC):
@@ -88,6 +88,24 @@ class Data(ABC):
             "before. Give the class a method as_rows() that returns an array (n, k).",
             argument="data",
         )
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where they came with some."""
+        return None
+
+    @property
+    def row_numbers(self) -> npt.NDArray[np.intp]:
+        """Which rows of what the user handed in these are, (n,)."""
+        return np.arange(len(self))
+
+    def as_columns(self) -> dict[str, Column]:
+        """The observations as columns of a table, by name; none where they are no rows of numbers."""
+        return {}
+
+    def like(self, values: Any, model: Any, domain: Any) -> Data:
+        """Other observations of this kind from what a user hands in, validated."""
+        return values if isinstance(values, Data) else OwnData(values)
 
     def default_operator(self) -> Any:
         """The operator for users who name none; None where there is none."""

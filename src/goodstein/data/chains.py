@@ -11,7 +11,7 @@ import numpy.typing as npt
 from goodstein.data.points import Points
 from goodstein.errors import InputError
 from goodstein.types import Array
-from goodstein.validation import as_data
+from goodstein.validation import as_data, column_names
 
 
 class Chains(Points):
@@ -45,6 +45,7 @@ class Chains(Points):
                 predicate=True,
                 remedy="Pass [x] for one chain, (draws, parameters), or list(x) for chains of one parameter.",
             )
+        chains = list(chains)
         parts = [_as_chain(part, k) for k, part in enumerate(chains)]
         if not parts:
             raise InputError("holds no chain.", argument="data", predicate=True)
@@ -55,14 +56,20 @@ class Chains(Points):
                 argument="data",
                 remedy="Pass an array (draws, parameters) for each chain.",
             )
-        super().__init__(np.concatenate(parts))
+        super().__init__(np.concatenate(parts), column_names(chains[0]))
         self._sequences = tuple(len(part) for part in parts)
 
     @classmethod
-    def of(cls, values: Array, sequences: Sequence[int]) -> Self:
+    def of(
+        cls,
+        values: Array,
+        sequences: Sequence[int],
+        names: tuple[str, ...] | None = None,
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> Self:
         """Chains of the given lengths, one after the other in an array (n, d)."""
         made = cls.__new__(cls)
-        Points.__init__(made, values)
+        Points.__init__(made, values, names, rows)
         made._sequences = tuple(int(length) for length in sequences)
         return made
 
@@ -75,7 +82,8 @@ class Chains(Points):
         index = np.arange(len(self))[rows]
         owner = np.repeat(np.arange(len(self.sequences)), self.sequences)[index]
         ends = np.flatnonzero((np.diff(index) <= 0) | (np.diff(owner) != 0)) + 1
-        return Chains.of(self.observations[index], np.diff([0, *ends, len(index)]).tolist())
+        lengths = np.diff([0, *ends, len(index)]).tolist()
+        return Chains.of(self.observations[index], lengths, self.names, self.row_numbers[index])
 
     def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Chains:
         """n draws of the model, in chains like these if they are as many."""

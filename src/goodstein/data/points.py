@@ -10,23 +10,52 @@ import numpy.typing as npt
 from goodstein.data.base import Data
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import DomainError
-from goodstein.types import Array
+from goodstein.types import Array, Column
+from goodstein.validation import as_data
 
 if TYPE_CHECKING:
     from goodstein.domains.base import Domain
 
 
 class Points(Data):
-    """Observations that are rows of numbers, (n, d); operators see the array itself."""
+    """Observations that are rows of numbers, (n, d); operators see the array itself.
 
-    def __init__(self, values: Array) -> None:
-        self._values = values
+    `names` are those of the columns, where they came in a data frame, and `rows` where these rows stood in
+    what the user handed in, where some were left out.
+    """
+
+    def __init__(
+        self,
+        values: Array,
+        names: tuple[str, ...] | None = None,
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> None:
+        self._values, self._names, self._rows = values, names, rows
 
     def __len__(self) -> int:
         return len(self._values)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Points:
-        return Points(self._values[rows])
+        return Points(self._values[rows], self.names, self.row_numbers[rows])
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        return self._names
+
+    @property
+    def row_numbers(self) -> npt.NDArray[np.intp]:
+        return np.arange(len(self)) if self._rows is None else self._rows
+
+    def as_columns(self) -> dict[str, Column]:
+        names = self.names or [f"column {j}" for j in range(self._values.shape[1])]
+        return dict(zip(names, self._values.T, strict=True))
+
+    def like(self, values: Any, model: Any, domain: Domain) -> Points:
+        if isinstance(values, Points):
+            values = values.observations
+        found = as_data(values, domain.dim, where=repr(domain), least=1, other_columns=domain.other_columns)
+        domain.validate(found)
+        return Points(found, self.names)
 
     @property
     def observations(self) -> Array:

@@ -16,7 +16,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError, given
 from goodstein.foreign import Own
 from goodstein.kernels.base import Kernel
-from goodstein.stein.features import Features
+from goodstein.stein.features import Features, Joinable, joined_features
 from goodstein.types import Array
 
 
@@ -52,6 +52,15 @@ class Operator(ABC):
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> Features:
         """The features of another model close by, with the random numbers of the first, if there are any."""
         return self.features(nearby, domain, data)
+
+    def features_beside(self, features: Features, model: Any, domain: Domain, others: Any) -> Features | None:
+        """Features of the data, followed by those of other observations; None where that cannot be.
+
+        The others are judged as those of the data were, and change nothing of theirs.
+        """
+        if not isinstance(features, Joinable):
+            return None
+        return joined_features(features, [self.features(model, domain, others)])
 
     def on(self, domain: Domain) -> Operator:
         """With what it takes from the domain fixed, before anything else is asked of it."""

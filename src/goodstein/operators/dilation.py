@@ -74,15 +74,24 @@ class Dilation(Wrapping):
     def features(self, model: Any, domain: Domain, data: Any) -> SteinFeatures:
         """(y, a·(y − c) + tr G, G(y − c))."""
         inner = plain_features(self.inner(domain), model, domain, data, "stretched")
+        return self._dilated(inner, len(inner))
+
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> SteinFeatures | None:
+        """The others are dilated about the mean of the data, in the units of the data."""
+        inner = self.inner(domain).features_beside(features.inside, model, domain, others)
+        return self._dilated(inner, len(features)) if isinstance(inner, SteinFeatures) else None
+
+    def _dilated(self, inner: SteinFeatures, own: int) -> SteinFeatures:
+        """Centre and units are those of the first `own` rows."""
         y, a, g = inner.points, inner.value, inner.weight
         if a.shape[1] != y.shape[1]:
             raise InputError(
                 f"{self.operator!r} has {a.shape[1]} test functions in {y.shape[1]} coordinates; "
                 f"{type(self).__name__} needs as many as there are coordinates."
             )
-        arm = self._arm(y)
+        arm = self._arm(y, own)
         if g is not None and g.ndim == 2 and len(arm[0]) > 1:  # each coordinate in the unit of its weight
-            unit = weight_unit(g)
+            unit = weight_unit(g[:own])
             a, g = a * unit, g * unit
         trace: Array | float
         if g is None:
@@ -99,11 +108,12 @@ class Dilation(Wrapping):
     def choose(self, domain: Domain) -> Operator:
         return default_operator(domain)
 
-    def _arm(self, y: Array) -> Array:
+    def _arm(self, y: Array, own: int) -> Array:
         """y − c, with c the mean of the other observations where none is named."""
         if self.centre is None:
-            n = len(y)
-            return np.asarray((y - y.mean(axis=0)) * (n / max(n - 1, 1)))
+            arm = y - y[:own].mean(axis=0)
+            arm[:own] *= own / max(own - 1, 1)
+            return np.asarray(arm)
         centre: Array = self.centre
         if centre.shape != y.shape[1:]:
             name = type(self).__name__

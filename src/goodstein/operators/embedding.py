@@ -104,6 +104,12 @@ class MeanEmbedding(Operator):
             return self.features(nearby, domain, data)
         return EmbeddingFeatures(self.points(domain, data), self._drawn(model, domain, len(data), nearby))
 
+    def features_beside(
+        self, features: Any, model: Any, domain: Domain, others: Any
+    ) -> EmbeddingFeatures | None:
+        """The others are compared with all draws of the data: fewer would make a function of them rough."""
+        return EmbeddingFeatures(features.observations, features.drawn, self._points(domain, others))
+
     def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
         """Draws for n observations, and landmarks; with weights for a model close by."""
         rng = np.random.default_rng([self.seed, 5])
@@ -239,10 +245,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class EmbeddingFeatures(Located):
-    """Observations, (n, k), and what they are compared with."""
+    """Observations, (n, k), and what they are compared with; others, (l, k), which nobody observed."""
 
     observations: Array
     drawn: Drawn
+    others: Array | None = None
 
     @property
     def points(self) -> Array:
@@ -268,4 +275,6 @@ class EmbeddingFeatures(Located):
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
                 "is left are rounding errors. Take a smaller bandwidth, or another kernel."
             )
+        if self.others is not None:
+            tau = np.vstack([tau, seen.at(self.others) @ seen.root - seen.means.mean(axis=0)])
         return LowRankForm(tau)

@@ -53,6 +53,12 @@ class Estimated(Wrapping):
         stand_in = Model(score=known, domain=domain, batched=True, name=model.name)
         return self.inner(domain).features(stand_in, domain, data)
 
+    def features_beside(
+        self, features: Features, model: Any, domain: Domain, others: Array
+    ) -> Features | None:
+        """The others with the score that the audit sees: a few draws would make a function of them rough."""
+        return self.inner(domain).features_beside(features, self._probed(model, domain), domain, others)
+
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         checks = super().conditions(self._probed(model, domain), domain, data, rng)
         # A bound is not for estimated scores.

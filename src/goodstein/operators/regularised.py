@@ -178,6 +178,13 @@ class Regularised(Wrapping):
         features = inner.features_near(model, nearby, domain, data)
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
+    def features_beside(
+        self, features: Any, model: Any, domain: Domain, others: Any
+    ) -> RegularisedFeatures | None:
+        """The reference points stay those of the data."""
+        inner = self.inner(domain).features_beside(features.inner, model, domain, others)
+        return None if inner is None else features.beside(inner, len(others))
+
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         return [*super().conditions(model, domain, data, rng), self._check(model, data)]
 
@@ -262,6 +269,11 @@ class RegularisedFeatures(Located):
         rest = [part.rest + start for part, start in zip(parts, starts, strict=True)]
         return replace(self, inner=inner, rest=np.concatenate(rest))
 
+    def beside(self, inner: Features, count: int) -> RegularisedFeatures:
+        """With so many other observations at the end of the features inside, to be looked at too."""
+        rest = np.concatenate([self.rest, self.n_data + np.arange(count)])
+        return replace(self, inner=inner, rest=rest)
+
     @cached_property
     def frame(self) -> Frame | None:
         """That of the plain test too."""
@@ -310,6 +322,12 @@ class DrawnFeatures(Located):
         rest = [start + np.arange(part.n) for part, start in zip((self, *others), starts[:-1], strict=True)]
         reference = np.arange(self.n, self.n + drawn)
         return RegularisedFeatures(inner, reference, np.concatenate(rest), self.n, self.strength)
+
+    def beside(self, inner: Features, count: int) -> RegularisedFeatures:
+        """With so many other observations at the end of the features inside, to be looked at too."""
+        n, drawn = self.n, len(self.reference.draws)
+        rest = np.concatenate([np.arange(n), n + drawn + np.arange(count)])
+        return RegularisedFeatures(inner, np.arange(n, n + drawn), rest, n, self.strength)
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the observations."""

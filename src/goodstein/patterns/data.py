@@ -12,7 +12,7 @@ import numpy.typing as npt
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, describe_rows, other_domain
-from goodstein.types import Array
+from goodstein.types import Array, Column
 from goodstein.validation import as_array
 
 
@@ -76,6 +76,21 @@ class Patterns(Data):
 
     def take(self, rows: Any) -> Patterns:
         return Patterns([self._patterns[i] for i in rows], self.dim)
+
+    def as_columns(self) -> dict[str, Column]:
+        return {"points": self.counts}
+
+    def like(self, values: Any, model: Any, domain: Domain) -> Patterns:
+        """Whole patterns: the operator sees those, not single locations."""
+        if (isinstance(values, np.ndarray) and values.dtype != object) or hasattr(values, "columns"):
+            raise InputError(
+                "must be whole patterns: the test looks at those, not at single locations.",
+                argument="data",
+                predicate=True,
+                remedy="Pass a list with an array (k, d) for each pattern.",
+            )
+        items = [as_pattern(item, i, domain) for i, item in enumerate(values)]
+        return Patterns(items, domain.dim)
 
     def describe(self) -> str:
         low, high = self.counts.min(), self.counts.max()

@@ -66,6 +66,10 @@ class Papangelou(Operator):
         """The observations with their model; the nodes wait for the kernel's bandwidth."""
         return PatternFeatures(data, model, domain, self.nodes)
 
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Patterns) -> PatternFeatures:
+        both = Patterns([*features.points, *others], domain.dim)
+        return PatternFeatures(both, model, domain, self.nodes)
+
     def default_kernel(self) -> ConfigurationKernel:
         return ConfigurationKernel()
 

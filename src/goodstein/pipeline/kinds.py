@@ -25,7 +25,7 @@ from goodstein.lazy import deferred
 from goodstein.models.base import AnyModel, OwnModel
 from goodstein.models.model import Model
 from goodstein.operators import Operator, default_operator
-from goodstein.validation import as_data, is_frame
+from goodstein.validation import as_data, column_names, is_frame
 
 conditional_adapter = deferred("goodstein.adapters.conditional")
 conditional_data = deferred("goodstein.conditional.data")
@@ -126,12 +126,13 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     if data is not None:
         data = chained(data)
         sequences = data.sequences if isinstance(data, Chains) else None
+        names = data.names if isinstance(data, Points) else column_names(data)
         if isinstance(data, Points):
             data = data.observations
         dim, guess = (None, None) if place is None else (place.dim, place.other_columns)
         where = repr(place) if domain is not None else wrapped.name
         x = as_data(data, dim, where=where, other_columns=guess)
-        rows = Points(x) if sequences is None else Chains.of(x, sequences)
+        rows = Points(x, names) if sequences is None else Chains.of(x, sequences, names)
         place = place if place is not None else Euclidean(x.shape[1])
         for region in (own, place) if own is not None and own != place else (place,):
             rows.validate(wrapped, region)

@@ -122,6 +122,7 @@ def report_test(
         claim=claim,
         members=members,
         smallest_pvalue=max(smallest, drawn),
+        columns=problem.data.names,
         # Without features and forms, which are made again where they are needed.
         asked=tuple(replace(part) for part in asked),
         limit=_limit(smallest, drawn, n, null, problem.model.has_sample),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import as_kernel
 from goodstein.nulls.wild import WildBootstrap
@@ -18,9 +19,10 @@ from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.detectable import Detectable, detectable_square, smallest_moves
 from goodstein.results.tolerance import Tolerance, tolerance_of
+from goodstein.results.witness import Contributions, Witness, contributions_of, witness_of
 from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
 from goodstein.types import RNG, Array
-from goodstein.validation import as_generator, check_share
+from goodstein.validation import as_generator, check_count, check_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,9 +146,11 @@ class TestResult(Report):
         exceeds .05 the test cannot decide, and the verdict says so.
     limit
         Why, where it exceeds .01, and what to do about it.
+    columns
+        Names of the columns of the data, where they came in a data frame.
     asked
-        What :meth:`detectable` and :meth:`tolerance` ask, data and model included. A result that is stored or
-        sent to another process leaves it behind.
+        What :meth:`detectable`, :meth:`tolerance`, :meth:`witness` and :meth:`contributions` ask, data and
+        model included. A result that is stored or sent to another process leaves it behind.
     """
 
     __test__ = False  # not a test case, whatever pytest thinks of the name
@@ -171,6 +175,7 @@ class TestResult(Report):
     members: tuple[Member, ...] = ()
     smallest_pvalue: float = 0.0
     limit: str = ""
+    columns: tuple[str, ...] | None = None
     asked: tuple[Problem, ...] = field(default=(), repr=False)
 
     @property
@@ -305,6 +310,117 @@ class TestResult(Report):
         calibration = null.calibrate(used, workers=None, rng=as_generator(rng))
         return tolerance_of(used, largest, calibration, level)
 
+    def witness(self, points: Any, *, level: float = 0.95, workers: Workers = None, rng: RNG = 0) -> Witness:
+        r"""Where data are more or fewer than the model allows.
+
+        The witness of the discrepancy is positive where there are more data than the model allows and
+        negative where there are fewer, at a point x the mean of h(x_i, x) over the observations,
+
+        .. math:: g(x) = n^{-1} \sum_i h(x_i, x).
+
+        It is held against random signs of the same features, which say how large it would be under a true
+        model at each point (z) and at all points together (the limits).
+
+        Parameters
+        ----------
+        points
+            Where to look, of the kind of the data: points of the domain (an array or a data frame), states
+            of a lattice, times for durations, pairs (x, y), whole point patterns.
+        level
+            Level of confidence of the limits, for all points together.
+        workers
+            As in :func:`ksd_test`; the numbers are the same for any.
+        rng
+            Seed of the random signs.
+
+        Returns
+        -------
+        Witness
+            A table that says it in words; of a collection under the member with the most evidence.
+
+        Notes
+        -----
+        The kernel blurs: what is found at a point is about its surroundings, as wide as the bandwidth. Away
+        from all data, or where the operator's weight vanishes, there is nothing to see. Of censored
+        durations, a time stands for an event seen then.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import goodstein as gs
+        >>> x = np.random.default_rng(1).normal(0.4, 1.0, 200)
+        >>> found = gs.ksd_test(x, gs.families.Normal(0, 1), rng=1).witness([-1.0, 0.2, 1.5])
+        >>> found.more, found.fewer
+        (array([False, False,  True]), array([ True, False, False]))
+        """
+        check_share(level, "level")
+        check_workers(workers)
+        return witness_of(self._strongest("witness"), self.null, points, level, workers, as_generator(rng))
+
+    def contributions(self, *, level: float = 0.95, workers: Workers = None, rng: RNG = 0) -> Contributions:
+        r"""What each observation contributes to the statistic, with limits for all of them together.
+
+        .. math:: c_i = (n - 1)^{-1} \sum_{j \ne i} h(x_i, x_j),
+
+        the mean of which over all observations is the U-statistic: the :meth:`witness` of all others at x_i,
+        positive where there are more data than the model allows and negative where there are fewer.
+
+        Parameters
+        ----------
+        level, workers, rng
+            As in :meth:`witness`.
+
+        Returns
+        -------
+        Contributions
+            A table with a line for each observation in their order, :meth:`~Contributions.sorted` on request.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> x = model.sample(200, rng=1)
+        >>> x[::4] = 1.5
+        >>> shares = gs.ksd_test(x, model, rng=1).contributions()
+        >>> bool(shares.flagged[::4].all()), list(shares.to_dict())
+        (True, ['row', 'column 0', 'contribution', 'lower', 'upper', 'flagged'])
+        """
+        check_share(level, "level")
+        check_workers(workers)
+        problem = self._strongest("contributions")
+        return contributions_of(problem, self.null, level, workers, as_generator(rng))
+
+    def most_discrepant(
+        self, k: int = 10, *, level: float = 0.95, workers: Workers = None, rng: RNG = 0
+    ) -> Contributions:
+        """The k observations that contribute most, with their values, the largest contribution first.
+
+        Parameters
+        ----------
+        k
+            How many; all of them where there are fewer.
+        level, workers, rng
+            As in :meth:`contributions`.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> x = model.sample(200, rng=1)
+        >>> x[::4] = 1.5
+        >>> found = gs.ksd_test(x, model, rng=1).most_discrepant(3)
+        >>> bool((found.columns()["column 0"] > 1.0).all())
+        True
+        """
+        check_count(k, "k")
+        found = self.contributions(level=level, workers=workers, rng=rng).sorted()
+        return found.take(np.arange(min(k, len(found))))
+
+    def _strongest(self, method: str) -> Problem:
+        """What was asked with the most evidence against the model."""
+        lead, members = self._lead(method), self.members
+        return self.asked[max(range(len(members)), key=lambda k: members[k].evidence)] if members else lead
+
     def _lead(self, method: str) -> Problem:
         """What was asked first."""
         if not self.asked:
@@ -359,6 +475,7 @@ class TestResult(Report):
             "pvalue": plain(float(self.pvalue)),
             "smallest_pvalue": plain(float(self.smallest_pvalue)),
             "n": int(self.n),
+            "columns": None if self.columns is None else list(self.columns),
             "model": self.model,
             "domain": None if self.domain is None else repr(self.domain),
             "operator": repr(self.operator),

@@ -11,7 +11,7 @@ from goodstein.data.base import Data
 from goodstein.errors import InputError, SamplingError, describe_rows, given, refuse_rows, warn
 from goodstein.foreign import bases, contents
 from goodstein.frozen import Frozen
-from goodstein.types import Array, ArrayLike, BoolArray
+from goodstein.types import Array, ArrayLike, BoolArray, Column
 from goodstein.validation import is_frame, read_frame, refuse_masked
 
 DURATIONS = {"t", "time", "times", "duration", "durations", "survival_time", "tenure", "futime"}
@@ -113,6 +113,13 @@ class Censored(Frozen, Data):
     def as_rows(self) -> Array:
         """Durations, (n, 1), which tell observations apart with and without their events."""
         return self.durations[:, None]
+
+    def as_columns(self) -> dict[str, Column]:
+        return {"duration": self.durations, "event": self.event_observed}
+
+    def like(self, values: Any, model: Any, domain: Any) -> Censored:
+        """Times at which events are seen, unless it is said that some are censored."""
+        return as_censored(values, "This result")
 
     def validate(self, model: Any, domain: Any) -> None:
         """Warn where no event was seen, from which little can be learnt."""

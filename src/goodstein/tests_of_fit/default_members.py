@@ -14,6 +14,7 @@ import numpy as np
 
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
+from goodstein.domains import Simplex
 from goodstein.errors import InputError, SamplingError
 from goodstein.kernels import IMQ, Gaussian, Hamming, Kernel, Median
 from goodstein.operators import (
@@ -31,6 +32,7 @@ from goodstein.operators import (
 )
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
+from goodstein.types import Array
 
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the usual bandwidth, where nothing better is known."""
@@ -41,8 +43,11 @@ RATES = (0.3, 1.0, 3.0)
 TINY = -230.0
 """The logarithm of the smallest product of parts that is of use, and far from where squares underflow."""
 
-SOME = 20
-"""Draws that show how small such products are."""
+SOME = 500
+"""Draws that show how small parts, and their products, are."""
+
+NEARLY_ZERO = 1e-100
+"""Where parts are smaller than this some are zero sooner or later, in the data or in one of many samples."""
 
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
@@ -123,14 +128,20 @@ def _cannot_draw(problem: Problem) -> str | None:
 def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
     """Notes about members of the collection for a problem that are not among these operators."""
     notes = []
-    kinds = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
+    kinds = (Langevin, LogRatio, Mirrored, Standardised, Coordinate, SecondOrder, Difference)
     points = isinstance(problem.data, Points) and isinstance(problem.operator, kinds)
     if points and problem.model.has_sample and not any(isinstance(o, MeanEmbedding) for o in operators):
         notes.append(
             f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
             f"nothing on {problem.domain!r}. {_cannot_draw(problem) or ''}".rstrip()
         )
-    if isinstance(problem.operator, LogRatio) and Standardised(ProductOfParts()) not in operators:
+    compositions = isinstance(problem.domain, Simplex) and Mirrored() in operators
+    if compositions and LogRatio() not in operators:
+        notes.append(
+            "Left out LogRatio() and what goes with it: parts are zero, or so small that the model draws "
+            "zeros, which have no log-ratio."
+        )
+    if compositions and Standardised(ProductOfParts()) not in operators:
         notes.append(
             f"Left out Standardised(ProductOfParts()): on {problem.domain!r} the product of all parts is too "
             "small for floating point numbers."
@@ -167,30 +178,31 @@ def _euclidean(n: int, d: int, sampled: bool) -> list[Entry]:
 
 def _simplex(problem: Problem, sampled: bool) -> list[Entry]:
     """Three geometries at three bandwidths; the product of many parts is tiny, so it has little weight."""
+    seen = [problem.observations]
+    if sampled:
+        seen.append(draw(problem.model, problem.domain, SOME, np.random.default_rng(0)))
     product = Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.1)
-    return [
+    entries = [
         Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
         Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
-        *([product] if _has_product(problem, sampled) else []),
+        *([product] if all(map(_has_product, seen)) else []),
         Entry(Dilation(LogRatio()), multiquadrics(1.0), 1.5),
         *_draws(sampled, gaussians(1.0), 0.3),
         *([Entry(MeanEmbedding(logratio=True), multiquadrics(4.0), 4.0)] if sampled else []),
     ]
+    if min(float(x.min()) for x in seen) > NEARLY_ZERO:
+        return entries
+    plain = (Mirrored(), Standardised(ProductOfParts()), MeanEmbedding())
+    return [entry for entry in entries if entry.operator in plain]
 
 
-def _has_product(problem: Problem, sampled: bool) -> bool:
-    """Whether the product of all parts but one is a number whose square is one, in the data and in draws.
+def _has_product(x: Array) -> bool:
+    """Whether the product of all parts but one is a number whose square is one.
 
     On a logarithmic scale it would be one, but of a few rows only: its logarithm varies by √D and more.
     """
-    seen = [problem.observations]
-    if sampled:
-        seen.append(draw(problem.model, problem.domain, SOME, np.random.default_rng(0)))
-    for x in seen:
-        logs = np.log(x[(x > 0).all(axis=1)])
-        if len(logs) and (logs.sum(axis=1) - logs.min(axis=1)).max() < TINY:
-            return False
-    return True
+    logs = np.log(x[(x > 0).all(axis=1)])
+    return not len(logs) or bool((logs.sum(axis=1) - logs.min(axis=1)).max() >= TINY)
 
 
 def _region(operator: Standardised, n: int, sampled: bool) -> list[Entry]:
