@@ -583,6 +583,30 @@ def test_views_say_what_they_look_at(words):
     assert repr(pickle.loads(pickle.dumps(view))) == repr(view)
 
 
+@pytest.mark.parametrize(
+    "operator", [gs.Margin(1), gs.Pair(0, 1), gs.Moments(0), gs.Moments(1), gs.DrawnMoments(1)], ids=repr
+)
+def test_other_points_are_seen_as_the_data_were(operator):
+    """Beside the data, a row of the data has the features that it has among them, but for its own draws."""
+    x = NORMAL.sample(60, rng=1) * [1.0, 10.0, 0.1, 1.0] + 1.0
+    problem = compose(x, gs.families.Normal([1.0] * 4, np.diag([1.0, 100.0, 0.01, 1.0])), operator=operator)
+    model, place = problem.model, problem.domain
+    joint = problem.fitted_operator.features_beside(problem.features, model, place, x[:5])
+    h = joint.form(problem.fitted_kernel).matrix()
+    np.testing.assert_allclose(h[:60, :60], problem.form.matrix(), rtol=1e-9, atol=1e-9 * np.abs(h).max())
+    if not isinstance(operator, gs.DrawnMoments):
+        np.testing.assert_allclose(h[60:, :60], h[:5, :60], rtol=1e-9, atol=1e-9 * np.abs(h).max())
+    result = gs.ksd_test(x, model, operator=operator, rng=1)
+    assert result.witness(x[:5]).values.shape == (5,)
+
+
+@pytest.mark.parametrize("operator", [gs.Radius(), gs.Sliced(3)], ids=repr)
+def test_views_that_cannot_look_at_other_points_say_so(operator):
+    x = NORMAL.sample(60, rng=1)
+    with pytest.raises(gs.InputError, match="cannot look at points that were not observed"):
+        gs.ksd_test(x, NORMAL, operator=operator, rng=1).witness(x[:5])
+
+
 def test_finite_views_take_no_kernel_and_say_so():
     x = NORMAL.sample(50, rng=1)
     result = gs.ksd_test(x, NORMAL, operator=gs.Moments(1), rng=1)

@@ -108,7 +108,7 @@ class MeanEmbedding(Operator):
         self, features: Any, model: Any, domain: Domain, others: Any
     ) -> EmbeddingFeatures | None:
         """The others are compared with all draws of the data: fewer would make a function of them rough."""
-        return EmbeddingFeatures(features.observations, features.drawn, self._points(domain, others))
+        return EmbeddingFeatures(features.observations, features.drawn, self.points(domain, others))
 
     def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
         """Draws for n observations, and landmarks; with weights for a model close by."""

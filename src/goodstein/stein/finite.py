@@ -19,11 +19,13 @@ from goodstein.types import Array
 class FiniteFeatures(Located):
     """τ, (n, c): finitely many test functions at n observations, which need no kernel.
 
-    `drawn` is what the observations were compared with, where that is the same whatever they are.
+    `drawn` is what the observations were compared with, where that is the same whatever they are, and
+    `inside` are features of which these were made, where others are to be seen as these were.
     """
 
     tau: Array
     drawn: Located | None = None
+    inside: SteinFeatures | None = None
 
     def __post_init__(self) -> None:
         require_finite("Remove these rows, or take test functions of a lower degree.", {"features": self.tau})

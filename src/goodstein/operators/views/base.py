@@ -12,6 +12,7 @@ from goodstein.domains import Domain, Sphere, Torus
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.finite import OwnFunctions, refuse_kernel
+from goodstein.kernels.frames import Frame
 from goodstein.operators.base import Operator, Wrapping
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
@@ -74,9 +75,13 @@ class FiniteView(View):
 
 def in_units(features: SteinFeatures, domain: Domain) -> SteinFeatures:
     """Features in the coordinates of the default kernels, where units of coordinates do not count."""
-    mixed = domain.mixed_units and features.points.shape[1] > 1
-    frame = features.frame if mixed else None
+    frame = unit_frame(features, domain)
     return features if frame is None else features.seen_in(frame)
+
+
+def unit_frame(features: SteinFeatures, domain: Domain) -> Frame | None:
+    """These coordinates; None where all have the same unit."""
+    return features.frame if domain.mixed_units and features.points.shape[1] > 1 else None
 
 
 def named(column: int, names: Names = None) -> str:

@@ -50,6 +50,13 @@ class DrawnView(FiniteView):
         """With the draws of the first model, weighted, where that is possible."""
         return self._compared(self._embedding(domain).features_near(model, nearby, domain, data))
 
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
+        """The others are compared with all draws of the data."""
+        drawn = features.drawn
+        functions, means = drawn.kept(lambda: self._seen(drawn), self)
+        beside = functions(self._embedding(domain).points(domain, others)) - means.mean(axis=0)
+        return FiniteFeatures(np.vstack([features.tau, beside]), drawn)
+
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """Independent draws, and functions that are not too heavy for random signs."""
         embedding = self._embedding(domain)

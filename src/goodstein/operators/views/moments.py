@@ -13,10 +13,9 @@ from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.numerics import polynomials
 from goodstein.operators.base import Operator, set_inner
-from goodstein.operators.views.base import FiniteView, Names, in_units, named
+from goodstein.operators.views.base import FiniteView, Names, named, unit_frame
 from goodstein.stein.features import SteinFeatures
 from goodstein.stein.finite import FiniteFeatures, polynomial_features
-from goodstein.types import Array
 from goodstein.validation import check_count
 
 WORDS = ("location", "scale and correlation", "skewness")
@@ -99,13 +98,21 @@ class Moments(FiniteView):
                 f"{self!r} has {count} test functions in {m} coordinates, more than {MOST}. Take a lower "
                 "degree, or Sliced()."
             )
-        about = replace(inner, points=_about_median(inner.points))
-        # The metric is that of the points as they are: a centre does not move it.
-        moved = in_units(inner, domain)
-        if moved is not inner:
-            assert inner.frame is not None
-            about = SteinFeatures(inner.frame.coordinates(about.points), moved.value, moved.weight)
-        return FiniteFeatures(polynomial_features(about, self.degree))
+        return self._about(inner, inner, domain)
+
+    def features_beside(
+        self, features: Any, model: Any, domain: Domain, others: Any
+    ) -> FiniteFeatures | None:
+        """The others about the centre of the data, in the metric of the data."""
+        joint = self.inner(domain).features_beside(features.inside, model, domain, others)
+        return self._about(joint, features.inside, domain) if isinstance(joint, SteinFeatures) else None
+
+    def _about(self, features: SteinFeatures, own: SteinFeatures, domain: Domain) -> FiniteFeatures:
+        """Centre and metric are those of some of the observations."""
+        frame = unit_frame(own, domain)
+        about = replace(features, points=features.points - np.median(own.points, axis=0))
+        moved = about if frame is None else about.seen_in(frame)
+        return FiniteFeatures(polynomial_features(moved, self.degree), inside=own)
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         inner = self.inner(domain)
@@ -116,7 +123,3 @@ class Moments(FiniteView):
 
     def _arguments(self) -> list[str]:
         return [str(self.degree)]
-
-
-def _about_median(points: Array) -> Array:
-    return np.asarray(points - np.median(points, axis=0))

@@ -56,7 +56,7 @@ class Radius(Dilation, View):
         """(r, a·(y − c) + tr G, (y − c)ᵀG(y − c)/r)."""
         stretched = super().features(model, domain, data)
         moved = in_units(stretched, domain)
-        arm = self._arm(stretched.points)
+        arm = self._arm(stretched.points, len(stretched))
         if moved is not stretched:
             assert stretched.frame is not None
             arm = stretched.frame.coordinates(arm)
@@ -66,3 +66,7 @@ class Radius(Dilation, View):
         # At the centre itself, yᵀGy/r → 0.
         weight = np.divide(along, radius, out=np.zeros_like(along), where=radius > 0)
         return SteinFeatures(radius[:, None], moved.value, weight)
+
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> None:
+        """The metric is that of the data, which the features no longer know."""
+        return None

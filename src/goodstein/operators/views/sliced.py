@@ -74,6 +74,10 @@ class Sliced(View):
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return SlicedFeatures(tuple(projected(inner, vector[:, None]) for vector in vectors))
 
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> None:
+        """The metric is that of the data, which the features no longer know."""
+        return None
+
     def _arguments(self) -> list[str]:
         return [str(self.count)]
 
