@@ -600,13 +600,6 @@ def test_other_points_are_seen_as_the_data_were(operator):
     assert result.witness(x[:5]).values.shape == (5,)
 
 
-@pytest.mark.parametrize("operator", [gs.Radius(), gs.Sliced(3)], ids=repr)
-def test_views_that_cannot_look_at_other_points_say_so(operator):
-    x = NORMAL.sample(60, rng=1)
-    with pytest.raises(gs.InputError, match="cannot look at points that were not observed"):
-        gs.ksd_test(x, NORMAL, operator=operator, rng=1).witness(x[:5])
-
-
 def test_finite_views_take_no_kernel_and_say_so():
     x = NORMAL.sample(50, rng=1)
     result = gs.ksd_test(x, NORMAL, operator=gs.Moments(1), rng=1)

@@ -73,14 +73,8 @@ class FiniteView(View):
         return refuse_kernel(self, kernel)
 
 
-def in_units(features: SteinFeatures, domain: Domain) -> SteinFeatures:
-    """Features in the coordinates of the default kernels, where units of coordinates do not count."""
-    frame = unit_frame(features, domain)
-    return features if frame is None else features.seen_in(frame)
-
-
 def unit_frame(features: SteinFeatures, domain: Domain) -> Frame | None:
-    """These coordinates; None where all have the same unit."""
+    """The coordinates of the default kernels, in which units do not count; None where all have the same."""
     return features.frame if domain.mixed_units and features.points.shape[1] > 1 else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.operators.dilation import Dilation
-from goodstein.operators.views.base import Names, View, in_units
+from goodstein.operators.views.base import Names, View, unit_frame
 from goodstein.stein.features import SteinFeatures
 
 
@@ -52,21 +52,34 @@ class Radius(Dilation, View):
         if not domain.flat or domain.discrete:
             raise InputError(f"There is no radius on {domain!r}. Use Radius() on R^d and its parts.")
 
-    def features(self, model: Any, domain: Domain, data: Any) -> SteinFeatures:
+    def features(self, model: Any, domain: Domain, data: Any) -> RadialFeatures:
         """(r, a·(y − c) + tr G, (y − c)ᵀG(y − c)/r)."""
         stretched = super().features(model, domain, data)
-        moved = in_units(stretched, domain)
-        arm = self._arm(stretched.points, len(stretched))
-        if moved is not stretched:
-            assert stretched.frame is not None
-            arm = stretched.frame.coordinates(arm)
-        assert moved.weight is not None
+        return self._radial(stretched, stretched, domain)
+
+    def features_beside(
+        self, features: Any, model: Any, domain: Domain, others: Any
+    ) -> RadialFeatures | None:
+        """The others about the centre of the data, in the metric of the data."""
+        own = features.stretched
+        joint = super().features_beside(own, model, domain, others)
+        return None if joint is None else self._radial(joint, own, domain)
+
+    def _radial(self, stretched: SteinFeatures, own: SteinFeatures, domain: Domain) -> RadialFeatures:
+        """Centre and metric are those of the first observations, `own`."""
+        frame, arm = unit_frame(own, domain), self._arm(stretched.points, len(own))
+        if frame is not None:
+            stretched, arm = stretched.seen_in(frame), frame.coordinates(arm)
+        assert stretched.weight is not None
         radius = np.linalg.norm(arm, axis=1)
-        along = np.einsum("nl,nl->n", arm, moved.weight[:, :, 0])
+        along = np.einsum("nl,nl->n", arm, stretched.weight[:, :, 0])
         # At the centre itself, yᵀGy/r → 0.
         weight = np.divide(along, radius, out=np.zeros_like(along), where=radius > 0)
-        return SteinFeatures(radius[:, None], moved.value, weight)
+        return RadialFeatures(radius[:, None], stretched.value, weight, stretched=own)
 
-    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> None:
-        """The metric is that of the data, which the features no longer know."""
-        return None
+
+@dataclass(frozen=True)
+class RadialFeatures(SteinFeatures):
+    """Features of the radius, and those of all coordinates of which they were made."""
+
+    stretched: SteinFeatures | None = field(default=None, kw_only=True, repr=False)

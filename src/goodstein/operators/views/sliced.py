@@ -13,7 +13,7 @@ from goodstein.domains import Domain
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Located
 from goodstein.operators.base import Operator, set_inner
-from goodstein.operators.views.base import Names, View, in_units, projected
+from goodstein.operators.views.base import Names, View, projected, unit_frame
 from goodstein.stein.features import SteinFeatures, SteinForm
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
@@ -68,15 +68,24 @@ class Sliced(View):
 
     def features(self, model: Any, domain: Domain, data: Any) -> SlicedFeatures:
         """(v·y, v·a, vᵀGv) for every direction."""
-        inner = in_units(self.square(model, domain, data), domain)
-        rng = np.random.default_rng([self.seed, 6])
-        vectors = rng.standard_normal((self.count, inner.points.shape[1]))
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return SlicedFeatures(tuple(projected(inner, vector[:, None]) for vector in vectors))
+        inner = self.square(model, domain, data)
+        return self._sliced(inner, inner, domain)
 
-    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> None:
-        """The metric is that of the data, which the features no longer know."""
-        return None
+    def features_beside(
+        self, features: Any, model: Any, domain: Domain, others: Any
+    ) -> SlicedFeatures | None:
+        """The others in the metric of the data."""
+        joint = self.inner(domain).features_beside(features.inside, model, domain, others)
+        return self._sliced(joint, features.inside, domain) if isinstance(joint, SteinFeatures) else None
+
+    def _sliced(self, features: SteinFeatures, own: SteinFeatures, domain: Domain) -> SlicedFeatures:
+        """The metric is that of some of the observations."""
+        frame = unit_frame(own, domain)
+        moved = features if frame is None else features.seen_in(frame)
+        rng = np.random.default_rng([self.seed, 6])
+        vectors = rng.standard_normal((self.count, moved.points.shape[1]))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return SlicedFeatures(tuple(projected(moved, vector[:, None]) for vector in vectors), own)
 
     def _arguments(self) -> list[str]:
         return [str(self.count)]
@@ -84,9 +93,10 @@ class Sliced(View):
 
 @dataclass(frozen=True)
 class SlicedFeatures(Located):
-    """The features along several directions."""
+    """The features along several directions, and those of all coordinates of which they were made."""
 
     slices: tuple[SteinFeatures, ...]
+    inside: SteinFeatures
 
     def __len__(self) -> int:
         return len(self.slices[0])
