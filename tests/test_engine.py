@@ -12,7 +12,13 @@ import pytest
 
 import goodstein as gs
 from goodstein.engine.executors import check_workers, one_blas_thread, run
-from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
+from goodstein.engine.reduce import (
+    Alone,
+    IndependentSigns,
+    OrthogonalSigns,
+    joint_quadratic_forms,
+    quadratic_forms,
+)
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.errors import InputError
@@ -23,7 +29,7 @@ from goodstein.numerics.ranges import cut
 from goodstein.pipeline.audit import check_standing_alone
 from goodstein.pipeline.compose import compose
 from goodstein.stein.features import SteinFeatures, SteinForm
-from goodstein.stein.forms import BlockForm, LowRankForm
+from goodstein.stein.forms import BlockForm, DenseForm, LowRankForm
 
 SEED = 20_220_328
 SPAWN = multiprocessing.get_context("spawn")  # JAX, once loaded, does not let itself be forked
@@ -386,3 +392,31 @@ def test_no_row_of_a_model_with_heavy_tails_stands_alone(model):
     for seed in range(100):
         problem = compose(model.sample(20, rng=seed), model)
         assert not check_standing_alone(problem)
+
+
+# --- thin factors ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [10, 47, 333, 700])
+def test_a_thin_factor_has_the_statistic_and_the_draws_of_its_matrix(n):
+    tau = np.random.default_rng(n).normal(0.1, 1.0, (n, 4))
+    for signs in (
+        None,
+        OrthogonalSigns(3, n, 99),
+        IndependentSigns(3, n, 300),
+        IndependentSigns(3, n, 99, 0.1, (0, 5)),
+    ):
+        statistic, draws = quadratic_forms(LowRankForm(tau), signs)
+        expected, others = quadratic_forms(DenseForm(tau @ tau.T), signs)
+        assert statistic == pytest.approx(expected, rel=1e-9)
+        np.testing.assert_allclose(draws, others, atol=1e-6 * np.abs(others).max(initial=1.0))
+    both = joint_quadratic_forms([Alone(DenseForm(tau @ tau.T)), Alone(LowRankForm(2.0 * tau))], signs)
+    np.testing.assert_allclose(both[0][1], 4.0 * both[0][0], rtol=1e-9)
+    np.testing.assert_allclose(both[1][1], 4.0 * both[1][0], atol=1e-5)
+
+
+def test_a_factor_with_many_columns_is_not_thin():
+    signs = OrthogonalSigns(1, 10, 9)
+    for columns, thin in ((5, True), (6, False)):
+        form = Alone(LowRankForm(np.ones((10, columns))))
+        assert (form.thin(signs) is not None) == thin and form.thin(None) is not None

@@ -81,6 +81,20 @@ def selected(x, model, *, rng):
 DEFAULTS: dict[str, Callable[..., Any]] = {
     "ksd_test": partial(gs.ksd_test, null=SOME),
     "ksd_test, dilated": partial(gs.ksd_test, operator=gs.Dilation(), null=SOME),
+    **{
+        repr(view): partial(gs.ksd_test, operator=view, null=SOME)
+        for view in (
+            gs.Margin(1),
+            gs.Pair(2, 0),
+            gs.Radius(),
+            gs.Moments(0),
+            gs.Moments(1),
+            gs.Moments(2),
+            gs.Sliced(4),
+            gs.DrawnMoments(1),
+            gs.DrawnMargins(),
+        )
+    },
     "aggregated_test": partial(gs.aggregated_test, null=SOME),
     "regularised_test": partial(gs.regularised_test, null=SOME),
     "select": selected,
@@ -90,6 +104,7 @@ DEFAULTS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The features are so skewed")  # Moments(2), on a half-line
 @pytest.mark.parametrize("test", DEFAULTS)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_units_do_not_count(setting, test):
@@ -112,7 +127,7 @@ def test_a_search_for_locations_forgets_the_units():
 
 
 @pytest.mark.parametrize(
-    "test", ["ksd_test", "ksd_test, dilated", "aggregated_test", "regularised_test", "select"]
+    "test", ["ksd_test", "ksd_test, dilated", "Radius()", "aggregated_test", "regularised_test", "select"]
 )
 def test_linear_maps_do_not_count(test):
     case = SETTINGS["R^3"]

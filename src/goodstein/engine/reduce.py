@@ -12,6 +12,9 @@ there are draws.
 *Orthogonal.* The rows are permuted at random and cut into M blocks; for each of G sign vectors η the M×M
 matrix S_IJ = η_Iᵀ H_IJ η_J is formed, and the rows of a Hadamard matrix give M sign patterns over the blocks.
 Each of the G·M draws is exactly Rademacher by itself; the work is a product with G columns only.
+
+A matrix ττᵀ with a thin factor τ, (n, c), is never formed: Σ_i ε_i τ_i has c entries, and the work is linear
+in n.
 """
 
 from __future__ import annotations
@@ -65,6 +68,10 @@ class Form(Protocol):
     def take(self, index: Any) -> Form:
         """The form of some observations, in the given order."""
 
+    @property
+    def factor(self) -> Array | None:
+        """τ, (n, c), with H = ττᵀ, where there is one; None elsewhere."""
+
 
 class Bundle(Protocol):
     """Several forms of the same observations that are cheaper together than one by one."""
@@ -96,6 +103,11 @@ class Alone(Bundle):
     """A bundle of one form."""
 
     form: Form
+
+    def thin(self, weights: Weights | None) -> Array | None:
+        """The factor τ, where it is less work than the matrix."""
+        tau = self.form.factor
+        return None if tau is None or (weights is not None and 2 * tau.shape[1] > self.n) else tau
 
     @property
     def n(self) -> int:
@@ -140,8 +152,37 @@ def joint_quadratic_forms(
 
     Parameters are those of :func:`quadratic_forms`; all forms are of the same observations.
     """
-    n = bundles[0].n
     order = weights.order() if weights is not None else None
+    thin = [bundle.thin(weights) if isinstance(bundle, Alone) else None for bundle in bundles]
+    rest = [bundle for bundle, factor in zip(bundles, thin, strict=True) if factor is None]
+    by_strips = iter(_by_strips(rest, order, weights, workers, tile) if rest else ())
+    found: list[tuple[float, Array]] = []
+    for bundle, factor in zip(bundles, thin, strict=True):
+        if factor is None:
+            found += [next(by_strips) for _ in bundle.scales]
+        else:
+            found.append(_by_factor(factor if order is None else factor[order], weights))
+    return np.array([statistic for statistic, _ in found]), np.array([draws for _, draws in found])
+
+
+def _by_factor(tau: Array, weights: Weights | None) -> tuple[float, Array]:
+    """U of the form ττᵀ, and its draws."""
+    n = len(tau)
+    trace, total = float(np.einsum("ij,ij->", tau, tau)), tau.sum(axis=0)
+    squares = np.empty(0) if weights is None else weights.thin_squares(tau)
+    pairs = n * (n - 1)
+    return (float(total @ total) - trace) / pairs, np.asarray((squares - trace) / pairs)
+
+
+def _by_strips(
+    bundles: Sequence[Bundle],
+    order: npt.NDArray[np.intp] | None,
+    weights: Weights | None,
+    workers: Workers,
+    tile: int,
+) -> list[tuple[float, Array]]:
+    """U of every form and its draws, by one pass over the matrices."""
+    n = bundles[0].n
     if order is not None:
         bundles = [bundle.take(order) for bundle in bundles]
     strips = weights.strips() if weights is not None else cut(0, n, CHUNK)
@@ -150,14 +191,14 @@ def joint_quadratic_forms(
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
     results = run(task, strips, workers, size=n)
     pairs = n * (n - 1)
-    statistics = np.array([2.0 * sum(total[k] for total, _ in results) / pairs for k in range(len(scales))])
-    if weights is None:
-        return statistics, np.empty((len(scales), 0))
-    draws = [
-        weights.draws([partials[k] for _, partials in results]) * (2.0 * scale / pairs)
-        for k, scale in enumerate(scales)
-    ]
-    return statistics, np.array(draws)
+    found = []
+    for k, scale in enumerate(scales):
+        statistic = 2.0 * float(sum(total[k] for total, _ in results)) / pairs
+        draws = np.empty(0)
+        if weights is not None:
+            draws = weights.draws([partials[k] for _, partials in results]) * (2.0 * scale / pairs)
+        found.append((statistic, draws))
+    return found
 
 
 @dataclass(frozen=True)
@@ -223,6 +264,14 @@ class IndependentSigns:
             np.matmul(self.signs[:, cols], blocks[:, k].T, out=product)
             shares.append(np.einsum("bi,bi->b", self.signs[:, rows], product).astype(np.float64))
         return shares
+
+    def thin_squares(self, tau: Array) -> Array:
+        """‖Σ_i ε_i τ_i‖² for every draw."""
+        squares = np.empty(self.count)
+        for some in cut(0, self.count, CHUNK):
+            product = self.signs[some].astype(np.float64) @ tau
+            squares[some] = np.einsum("bc,bc->b", product, product)
+        return squares
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """Σ_{i<j} ε_i ε_j H_ij for every draw, from the partial results of all strips, in their order."""
@@ -303,6 +352,15 @@ class OrthogonalSigns:
             sums = np.add.reduceat(by_form, starts, axis=2)
             shares[:, i, :, first + skip : first + len(col_edges) - 1] = sums.swapaxes(0, 1)
         return list(shares)
+
+    def thin_squares(self, tau: Array) -> Array:
+        """‖Σ_i ε_i τ_i‖² for every draw, from the sums Σ η_i τ_i over each block."""
+        sums = np.stack(
+            [self.signs[:, a:b].astype(np.float64) @ tau[a:b] for a, b in pairwise(self.edges)]
+        )  # (M, vectors, c)
+        mixed = (hadamard(self.blocks) @ sums.reshape(self.blocks, -1)).reshape(sums.shape)
+        squares: Array = np.einsum("mgc,mgc->gm", mixed, mixed)
+        return squares.reshape(-1)[: self.count]
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """All Hadamard patterns of all sign vectors."""

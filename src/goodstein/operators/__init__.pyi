@@ -13,3 +13,15 @@ from goodstein.operators.regularised import Regularised as Regularised
 from goodstein.operators.second_order import SecondOrder as SecondOrder
 from goodstein.operators.standardised import Standardised as Standardised
 from goodstein.operators.stochastic import Stochastic as Stochastic
+from goodstein.operators.tangential import Tangential as Tangential
+from goodstein.operators.views.counts import Counts as Counts
+from goodstein.operators.views.direction import Direction as Direction
+from goodstein.operators.views.drawn_margins import DrawnMargins as DrawnMargins
+from goodstein.operators.views.drawn_moments import DrawnMoments as DrawnMoments
+from goodstein.operators.views.drawn_radius import DrawnRadius as DrawnRadius
+from goodstein.operators.views.harmonics import Harmonics as Harmonics
+from goodstein.operators.views.margin import Margin as Margin
+from goodstein.operators.views.moments import Moments as Moments
+from goodstein.operators.views.pair import Pair as Pair
+from goodstein.operators.views.radius import Radius as Radius
+from goodstein.operators.views.sliced import Sliced as Sliced

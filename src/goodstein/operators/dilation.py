@@ -63,7 +63,8 @@ class Dilation(Wrapping):
     def __post_init__(self) -> None:
         set_inner(self)
         if self.centre is not None:
-            centre = np.atleast_1d(numbers(self.centre, "centre", ndim=(0, 1), of="Dilation"))
+            own = type(self).__name__
+            centre = np.atleast_1d(numbers(self.centre, "centre", ndim=(0, 1), of=own))
             object.__setattr__(self, "centre", centre)
 
     def features(self, model: Any, domain: Domain, data: Any) -> SteinFeatures:
@@ -81,8 +82,8 @@ class Dilation(Wrapping):
         y, a, g = inner.points, inner.value, inner.weight
         if a.shape[1] != y.shape[1]:
             raise InputError(
-                f"{self.operator!r} has {a.shape[1]} test functions in {y.shape[1]} coordinates; Dilation "
-                "needs as many as there are coordinates."
+                f"{self.operator!r} has {a.shape[1]} test functions in {y.shape[1]} coordinates; "
+                f"{type(self).__name__} needs as many as there are coordinates."
             )
         arm = self._arm(y, own)
         if g is not None and g.ndim == 2 and len(arm[0]) > 1:  # each coordinate in the unit of its weight
@@ -111,10 +112,11 @@ class Dilation(Wrapping):
             return np.asarray(arm)
         centre: Array = self.centre
         if centre.shape != y.shape[1:]:
-            raise InputError(f"`centre` of Dilation has {len(centre)} coordinates, the data {y.shape[1]}.")
+            name = type(self).__name__
+            raise InputError(f"`centre` of {name} has {len(centre)} coordinates, the data {y.shape[1]}.")
         return y - centre
 
     def __repr__(self) -> str:
         inner = "" if self.operator is None else repr(self.operator)
         centre = "" if self.centre is None else f"centre={self.centre.tolist()}"
-        return f"Dilation({', '.join(part for part in (inner, centre) if part)})"
+        return f"{type(self).__name__}({', '.join(part for part in (inner, centre) if part)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -98,19 +98,19 @@ class MeanEmbedding(Operator):
         n = len(data)
         # Many samples of the model are compared with the same draws.
         drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
-        return EmbeddingFeatures(self._points(domain, data), drawn)
+        return EmbeddingFeatures(self.points(domain, data), drawn)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         """Draws of the first model, weighted by the ratio of both densities, where these are known."""
         if nearby is model or not (model.has_logpdf and nearby.has_logpdf):
             return self.features(nearby, domain, data)
-        return EmbeddingFeatures(self._points(domain, data), self._drawn(model, domain, len(data), nearby))
+        return EmbeddingFeatures(self.points(domain, data), self._drawn(model, domain, len(data), nearby))
 
     def features_beside(
         self, features: Any, model: Any, domain: Domain, others: Any
     ) -> EmbeddingFeatures | None:
         """The others are compared with all draws of the data: fewer would make a function of them rough."""
-        return EmbeddingFeatures(features.observations, features.drawn, self._points(domain, others))
+        return EmbeddingFeatures(features.observations, features.drawn, self.points(domain, others))
 
     def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
         """Draws for n observations, and landmarks; with weights for a model close by."""
@@ -120,7 +120,7 @@ class MeanEmbedding(Operator):
         if self.logratio:
             # A part that underflowed is positive all the same; in the data a zero is a zero.
             drawn = np.maximum(drawn, np.finfo(float).tiny)
-        points = self._points(domain, drawn)
+        points = self.points(domain, drawn)
         others = points[self.landmarks :].reshape(n, self.draws, -1)
         weights = None
         if nearby is not None:
@@ -129,7 +129,7 @@ class MeanEmbedding(Operator):
             weights = (ratio / ratio.mean()).reshape(n, self.draws)
         return Drawn(others, points[: self.landmarks], weights)
 
-    def _points(self, domain: Domain, x: Array) -> Array:
+    def points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
         if not self.logratio:
             return domain.embedded(x)
@@ -214,8 +214,12 @@ class Drawn(Located):
 
     def seen_by(self, kernel: Kernel) -> Seen:
         """What a fitted kernel makes of them."""
-        seen: Seen = self._kept(lambda: Seen(self, kernel), 0, kernel)
+        seen: Seen = self.kept(lambda: Seen(self, kernel), kernel)
         return seen
+
+    def kept(self, make: Callable[[], Any], key: Any) -> Any:
+        """What else is made of them, once for each key."""
+        return self._kept(make, 0, key)
 
 
 class Seen:

@@ -33,6 +33,7 @@ from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Regularised, Standardised
+from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.text import brief
 from goodstein.types import Array
@@ -162,8 +163,9 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
-    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged).
-    if isinstance(problem.operator, (MeanEmbedding, Regularised)):
+    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged). The
+    # third looks at its draws itself.
+    if isinstance(problem.operator, (MeanEmbedding, Regularised, DrawnView)):
         return None
     drawn = (probes or Probes()).norms(problem) if thorough else None
     return problem.form.diagonal() if drawn is None else drawn

@@ -85,6 +85,11 @@ class BlockForm(ABC):
         return self, 1.0, 0.0
 
     @property
+    def factor(self) -> Array | None:
+        """τ, (n, c), with H = ττᵀ, where there is one; None elsewhere."""
+        return None
+
+    @property
     def thin_points(self) -> Placed | None:
         """The points whose distances :meth:`terms` are made of; None where there are no such terms."""
         return None
@@ -173,6 +178,10 @@ class LowRankForm(BlockForm):
     @property
     def n(self) -> int:
         return len(self.tau)
+
+    @property
+    def factor(self) -> Array:
+        return self.tau
 
     def take(self, index: Any) -> LowRankForm:
         return LowRankForm(self.tau[index])

@@ -1,0 +1,102 @@
+"""Polynomials in several variables whose sums of products depend on scalar products only."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from goodstein.types import Array
+
+
+def count(m: int, degree: int) -> int:
+    """How many monomials of this degree there are in m variables."""
+    return math.comb(m + degree - 1, degree)
+
+
+@lru_cache(maxsize=64)
+def monomials(m: int, degree: int) -> tuple[tuple[int, ...], ...]:
+    """Their factors: (0, 0, 2) is z₀²z₂."""
+    return tuple(combinations_with_replacement(range(m), degree))
+
+
+@lru_cache(maxsize=4096)
+def size(factors: tuple[int, ...]) -> float:
+    """√(k!/α!), by which z^α is multiplied: Σ_α k!/α! z^α z′^α = (z·z′)^k, whatever the axes are."""
+    repeated = math.prod(math.factorial(times) for times in Counter(factors).values())
+    return math.sqrt(math.factorial(len(factors)) / repeated)
+
+
+def values(z: Array, degree: int) -> Array:
+    """√(k!/α!) z^α for all α of this degree, (n, count)."""
+    n, m = z.shape
+    out = np.empty((n, count(m, degree)))
+    for column, factors in enumerate(monomials(m, degree)):
+        out[:, column] = size(factors) * _product(z, factors)
+    return out
+
+
+def gradient(z: Array, factors: tuple[int, ...]) -> Array:
+    """The gradient of one of them, (n, m)."""
+    out = np.zeros(z.shape)
+    for variable, slope in slopes(z, factors):
+        out[:, variable] = slope
+    return out
+
+
+def slopes(z: Array, factors: tuple[int, ...]) -> Iterator[tuple[int, Array]]:
+    """Its derivatives that are not zero, (n,), each with its variable."""
+    for variable, times in Counter(factors).items():
+        place = factors.index(variable)
+        yield variable, times * size(factors) * _product(z, factors[:place] + factors[place + 1 :])
+
+
+def _product(z: Array, factors: tuple[int, ...]) -> Array:
+    out = np.ones(len(z))
+    for variable in factors:
+        out *= z[:, variable]
+    return out
+
+
+@lru_cache(maxsize=64)
+def harmonic(m: int, degree: int) -> Array:
+    """An orthonormal basis of the harmonic polynomials of a degree, from :func:`values`, (count, H).
+
+    Δ z^α = Σ_i α_i(α_i − 1) z^(α − 2e_i), in the basis of :func:`values`, whose scalar product no rotation
+    changes; on harmonic polynomials it is a multiple of that of L² on the sphere.
+    """
+    columns = monomials(m, degree)
+    if degree < 2:
+        return np.eye(len(columns))
+    rows = {factors: place for place, factors in enumerate(monomials(m, degree - 2))}
+    laplacian = np.zeros((len(rows), len(columns)))
+    for place, factors in enumerate(columns):
+        for variable, times in Counter(factors).items():
+            if times > 1:
+                rest = list(factors)
+                rest.remove(variable)
+                rest.remove(variable)
+                left = tuple(rest)
+                laplacian[rows[left], place] += times * (times - 1) * size(factors) / size(left)
+    _, singular, vectors = np.linalg.svd(laplacian)
+    rank = int(np.count_nonzero(singular > 1e-10 * singular[0]))
+    return np.asarray(vectors[rank:].T)
+
+
+def legendre(u: Array, degree: int) -> tuple[Array, Array]:
+    """√(2k + 1) P_k(2u − 1), k = 1, …, degree, orthonormal on (0, 1), and derivatives in u, (…, degree)."""
+    x = 2.0 * u - 1.0
+    before, here = np.ones_like(x), x
+    slope_before, slope = np.zeros_like(x), np.ones_like(x)
+    found, slopes = [], []
+    for k in range(1, degree + 1):
+        found.append(math.sqrt(2 * k + 1) * here)
+        slopes.append(2.0 * math.sqrt(2 * k + 1) * slope)
+        before, here = here, ((2 * k + 1) * x * here - k * before) / (k + 1)
+        # P′_(k+1) = P′_(k−1) + (2k + 1)P_k.
+        slope_before, slope = slope, slope_before + (2 * k + 1) * before
+    return np.stack(found, axis=-1), np.stack(slopes, axis=-1)

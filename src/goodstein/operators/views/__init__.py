@@ -1,0 +1,1 @@
+"""Views: operators with test functions that a person can name."""

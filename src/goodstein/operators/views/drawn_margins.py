@@ -1,0 +1,69 @@
+"""Distributions of single coordinates against those of draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from goodstein.numerics.polynomials import legendre
+from goodstein.operators.base import Operator, set_inner
+from goodstein.operators.views.base import Names
+from goodstein.operators.views.drawn import DrawnView, Functions
+from goodstein.types import Array
+from goodstein.validation import check_count
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnMargins(DrawnView):
+    """T f(x_i) = f(x_i) − mean_b f(y_ib) for polynomials in F_j(x_j), F_j the distribution function of draws.
+
+    Neyman's smooth test of all margins at once: with ω the Legendre polynomials of degree 1, …, k,
+    orthonormal on (0, 1), f = ω(F_j(x_j)) looks at location, spread and skewness of coordinate j. The
+    functions are bounded, so that no tail is too heavy for any null distribution. Time and memory are linear
+    in n, up to a logarithm, and there is no kernel. See :class:`DrawnMoments` for the draws.
+
+    Parameters
+    ----------
+    degree
+        k, at least 1.
+    operator
+        Where draws come from and how many there are, a :class:`MeanEmbedding`, also with log-ratios; None
+        takes ``MeanEmbedding()``.
+
+    Examples
+    --------
+    >>> import goodstein as gs
+    >>> model = gs.families.StudentT(3, [0.0] * 8)
+    >>> x = model.sample(150, rng=1)
+    >>> x[:, 2] *= 1.7
+    >>> gs.ksd_test(x, model, operator=gs.DrawnMargins(), rng=1).pvalue < 0.05
+    True
+    """
+
+    degree: int = 3
+    operator: Operator | None = None
+
+    def __post_init__(self) -> None:
+        set_inner(self)
+        self.require_embedding()
+        check_count(self.degree, "`degree` of DrawnMargins")
+
+    def looks_at(self, names: Names = None) -> str:
+        return "the distributions of single columns"
+
+    def functions(self, draws: Array) -> Functions:
+        ordered = np.sort(draws, axis=0)
+        return lambda x: _ranked(x, ordered, self.degree)
+
+    def _arguments(self) -> list[str]:
+        return [str(self.degree)]
+
+
+def _ranked(x: Array, ordered: Array, degree: int) -> Array:
+    """ω(F_j(x_j)) for all columns j; where draws tie, F_j is halfway up the step."""
+    u = np.empty(x.shape)
+    for j, column in enumerate(ordered.T):
+        below, upto = (np.searchsorted(column, x[:, j], side) for side in ("left", "right"))
+        u[:, j] = (below + upto) / (2.0 * len(column))
+    return legendre(u, degree)[0].reshape(len(x), -1)
