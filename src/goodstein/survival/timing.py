@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
@@ -15,7 +16,6 @@ from goodstein.operators.views.base import FiniteView, Names
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.survival.data import Censored
 from goodstein.survival.martingale import Martingale
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True, eq=False, repr=False)

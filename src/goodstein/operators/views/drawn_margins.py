@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.numerics.polynomials import legendre
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import Names
 from goodstein.operators.views.drawn import DrawnView, Functions
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True, eq=False, repr=False)

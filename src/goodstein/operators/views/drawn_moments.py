@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from goodstein.constraints import check_count
 from goodstein.errors import InputError
 from goodstein.numerics import polynomials
 from goodstein.operators.base import Operator, set_inner
@@ -11,7 +12,6 @@ from goodstein.operators.views.base import Names
 from goodstein.operators.views.drawn import DrawnView, Functions, whitened
 from goodstein.operators.views.moments import MOST
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 WORDS = ("means", "variances and correlations", "skewness")
 """What the first degrees look at."""

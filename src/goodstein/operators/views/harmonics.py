@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.domains import Domain, Sphere, Torus
 from goodstein.errors import InputError
 from goodstein.numerics import polynomials
@@ -16,7 +17,6 @@ from goodstein.operators.second_order import SecondOrder
 from goodstein.operators.views.base import FiniteView, Names
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 MOST = 5_000
 """Polynomials, or frequencies, that are held for each observation."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein.auditing.conditions import check_moments
 from goodstein.auditing.report import Check
+from goodstein.constraints import check_count
 from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.numerics import polynomials
@@ -16,7 +17,6 @@ from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import FiniteView, Names, named, unit_frame
 from goodstein.stein.features import SteinFeatures
 from goodstein.stein.finite import FiniteFeatures, polynomial_features
-from goodstein.validation import check_count
 
 WORDS = ("location", "scale and correlation", "skewness")
 """What the first degrees look at."""

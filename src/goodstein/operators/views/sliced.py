@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.constraints import check_count
 from goodstein.domains import Domain
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Located
@@ -17,7 +18,6 @@ from goodstein.operators.views.base import Names, View, projected, unit_frame
 from goodstein.stein.features import SteinFeatures, SteinForm
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
-from goodstein.validation import check_count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
