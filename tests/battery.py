@@ -215,6 +215,7 @@ VALUES = [
     ),
     *derived("float", no_axis=lambda x: x.ravel()[0]),
     *derived("extreme", times_1e100=lambda x: x * 1e100, times_1e_100=lambda x: x * 1e-100),
+    *derived("extreme", times_1e200=lambda x: x * 1e200, times_1e_200=lambda x: x * 1e-200),
     *constant("operator", gs.Langevin(), gs.Martingale(), gs.Coordinate(), gs.Difference(), GlauberFlips()),
     *constant("kernel", gs.IMQ(1.0), gs.Hamming(), gs.Whitened(), SubgraphCounts(), WeisfeilerLehman()),
     *constant("kernel", ConfigurationKernel()),

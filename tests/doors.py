@@ -67,6 +67,7 @@ NAMES = {
     "t": ARRAYS | {"empty"},
     "breakpoints": ARRAYS | {"empty"},
     "names": {"texts"},
+    "vector": ARRAYS,
     "bounds": {"array"},
     "strengths": {"array", "generator"},
     "pattern": ARRAYS | {"empty"},

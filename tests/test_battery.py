@@ -91,7 +91,7 @@ def test_a_legacy_random_state_is_the_generator_of_its_bits():
         (lambda: gs.Cell(Normal(), Normal(1.0), 9, tests=3), "`tests` of Cell must be a list of names"),
         (
             lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path=3),
-            "`path` must be the name of a file, or None, got 3",
+            "`path` must be the name of a file, got 3",
         ),
         (lambda: gs.ksd_test(pd.DataFrame(X).groupby(0), PLANE), "`data`"),
         (lambda: PLANE.score([[1.0, 2.0], [3.0]]), "`x` is not a rectangular array .* rows differ in length"),
@@ -105,10 +105,7 @@ def test_a_legacy_random_state_is_the_generator_of_its_bits():
             "`workers` must be None, a positive number of processes",
         ),
         (lambda: gs.ksd_test(1e100 * X, PLANE), "`data`: values of magnitude .* Rescale the data"),
-        (
-            lambda: gs.ksd_test(1e200 * X, PLANE),
-            "`data`: .* rows .* hold values beyond 1e.150 in size. Correct them",
-        ),
+        (lambda: gs.ksd_test(1e200 * X, PLANE), "not finite at 40 of 40 rows"),
         (lambda: Normal.fit(np.ma.array(X, mask=X > 1)), "`x`: .* rows .* hold masked values"),
         (lambda: Normal(np.ma.array([0.0, -999.0], mask=[False, True])), "`mean`: .* hold masked values"),
         (lambda: Normal(True), "`mean` must be real numbers, got True"),

@@ -409,7 +409,7 @@ X = np.linspace(-1.0, 1.0, 6)[:, None]
             "`conditional_score` of LatentModel must be a fun",
         ),
         (lambda: scored(posterior_sample=None), gs.InputError, "`posterior_sample` of LatentModel must be a"),
-        (lambda: scored(domain="R"), gs.InputError, "`domain` of Model must be a"),
+        (lambda: scored(domain="R"), gs.InputError, "`domain` of LatentModel must be a"),
         (lambda: gs.Latent(0), gs.InputError, "`draws` must be an integer of at least 1, got 0"),
         (lambda: gs.Latent(2.5), gs.InputError, "`draws` must be an integer"),
         (lambda: gs.Latent(operator=gs.Langevin), gs.InputError, "`operator` of Latent must be the operator"),

@@ -618,7 +618,7 @@ def test_finite_views_take_no_kernel_and_say_so():
         (lambda: gs.Margin("income"), "`column` of Margin must be the place of a column"),
         (lambda: gs.Pair(1, 1), "two columns, got 1 twice"),
         (lambda: gs.Direction([0, 0]), "not all zero"),
-        (lambda: gs.Direction([[1, 2]]), "a number for each column"),
+        (lambda: gs.Direction([[1, 2]]), "`vector` of Direction must be a vector"),
         (lambda: gs.Moments(-1), "degree"),
         (lambda: gs.Moments(1.5), "degree"),
         (lambda: gs.Counts(3), "must be 1 or 2"),
@@ -627,7 +627,7 @@ def test_finite_views_take_no_kernel_and_say_so():
         (lambda: gs.DrawnMoments(1, gs.Langevin()), "must be MeanEmbedding"),
         (lambda: gs.Timing(2, gs.Martingale(None)), "must be Martingale"),
         (lambda: gs.Radius("Langevin"), "`operator` of Radius must be an operator"),
-        (lambda: gs.Radius(centre="middle"), "`centre` of Radius must be a point"),
+        (lambda: gs.Radius(centre="middle"), "`centre` of Radius must be real numbers"),
     ],
 )
 def test_what_is_no_view(make, message):

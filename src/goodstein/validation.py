@@ -37,7 +37,7 @@ def as_data(
     where: str = "the model",
     least: int = 2,
     use: str = "a test",
-    largest: float = 1e150,
+    largest: float = np.inf,
     other_columns: Callable[[int], str | None] | None = None,
 ) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
@@ -75,6 +75,10 @@ def as_data(
     refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
     far = (np.abs(x) > largest).any(axis=1)
     refuse_rows(far, f"hold values beyond {largest:g} in size.", "Correct them, or choose other units.")
+    size = np.abs(x).max(axis=0)
+    if ((size > 0) & (size < 1 / largest)).any():
+        reason = f"has values of magnitude {size[size > 0].min():.1g}, too small to be squared."
+        raise _refused(reason, "Choose other units.")
     return x
 
 

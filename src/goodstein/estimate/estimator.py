@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goodstein.constraints import check_count
+from goodstein.constraints import LARGEST, check_count
 from goodstein.domains.base import Domain
 from goodstein.domains.lattice import Lattice
 from goodstein.errors import DomainError, InputError
@@ -133,7 +133,8 @@ def as_sample(data: Any, family: ModelFamily, domain: Any) -> Sample:
     """Validated data on the domain given, or the family's own."""
     if domain is not None and not isinstance(domain, Domain):
         raise InputError(f"`domain` must be a domain such as Box(0, 1) or Ball(2), got {domain!r}.")
-    x = as_data(data, None if domain is None else domain.dim, where=repr(domain))
+    d = None if domain is None else domain.dim
+    x = as_data(data, d, where=repr(domain), use="a fit", largest=LARGEST)
     if domain is None:
         domain = family.default_domain(x.shape[1])
     if not domain.flat or isinstance(domain, Lattice):

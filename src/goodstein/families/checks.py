@@ -42,7 +42,7 @@ def as_domain(value: Domain) -> Domain:
     return value
 
 
-def as_points(x: ArrayLike, d: int, name: str = "x") -> Array:
+def as_points(x: ArrayLike, d: int, name: str = "x", largest: float = np.inf) -> Array:
     """Points (n, d) at which a family is evaluated; for d = 1 also (n,)."""
     points = real_array(x, name)
     if points.ndim == 1 and d == 1:
@@ -50,11 +50,10 @@ def as_points(x: ArrayLike, d: int, name: str = "x") -> Array:
     if points.ndim != 2 or points.shape[1] != d:
         hint = " For a single point pass x[None, :]." if points.shape == (d,) else ""
         raise InputError(f"expected shape (n, {d}), got {points.shape}.{hint}", argument=name)
-    far = (np.abs(points) > LARGEST**2).any(axis=1)
-    refuse_rows(far, f"hold values beyond {LARGEST**2:g} in size.", "Remove them.", argument=name)
-    refuse_rows(
-        ~np.isfinite(points).all(axis=1), "hold NaN or infinite values.", "Remove them.", argument=name
-    )
+    good = np.isfinite(points).all(axis=1)
+    refuse_rows(~good, "hold NaN or infinite values.", "Remove them.", argument=name)
+    far = (np.abs(points) > largest).any(axis=1)
+    refuse_rows(far, f"hold values beyond {largest:g} in size.", "Remove them.", argument=name)
     return points
 
 

@@ -11,7 +11,7 @@ from goodstein.constraints import LARGEST, check_count, numbers
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError, must
 from goodstein.families.base import Family, latent_model
-from goodstein.families.checks import as_pairs, as_sample, require_spread, vector
+from goodstein.families.checks import as_pairs, as_points, as_sample, require_spread, vector
 from goodstein.families.coordinates import Definite, Location, Shares, free
 from goodstein.families.normal import log_normal
 from goodstein.families.scatter import Scatter
@@ -140,6 +140,10 @@ class GaussianMixture(Family):
     def latent(self) -> LatentModel:
         """The same distribution as a model with a latent variable, the label of the component."""
         return latent_model(self, "labels")
+
+    def _points(self, x: ArrayLike) -> Array:
+        # Beyond, no component is nearer than another.
+        return as_points(x, self.dim, largest=LARGEST**2)
 
     def conditional_score(self, x: Array, z: npt.NDArray[np.intp]) -> Array:
         """Σ_z⁻¹(μ_z − x), (n, d), for labels (n,)."""

@@ -43,7 +43,7 @@ class Graph(Data):
     def __post_init__(self) -> None:
         for name in ("adjacency", "origin"):
             given = getattr(self, name)
-            if given is not None:
+            if given is not None or name == "adjacency":
                 own = as_adjacency(given, name)
                 own = own.copy() if own.flags.writeable else own
                 own.setflags(write=False)

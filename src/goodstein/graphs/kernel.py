@@ -28,7 +28,7 @@ class GraphKernel(Kernel, ABC):
     """A kernel on graphs, as the test sees it."""
 
     def fitted(self, points: Any) -> Kernel:
-        if not isinstance(points, Graph):
+        if not isinstance(points, Graph | list):
             raise InputError(f"{self!r} compares graphs, and these are none.", argument="kernel")
         return self
 

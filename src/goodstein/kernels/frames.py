@@ -206,6 +206,8 @@ def _near(value: Array) -> BoolArray | None:
 def _regressed(points: Array, value: Array, moments: Array) -> tuple[Array, float]:
     """Moments by regression, (B + Bᵀ)/2 + mean eeᵀ + āāᵀ, and ϱ; as they are where that is not positive."""
     n, m = points.shape
+    if not np.isfinite(points).all():  # too large to be squared, which the bandwidth will tell
+        return moments, 1.0
     centred = value - value.mean(axis=0)
     slopes, *_ = np.linalg.lstsq(points, centred, rcond=None)
     rest = centred - points @ slopes

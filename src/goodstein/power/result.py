@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from goodstein.constraints import check_share, check_text
-from goodstein.errors import InputError, must
+from goodstein.errors import InputError
 from goodstein.plot.pictures import power_curves
 from goodstein.power.cell import Cell
 from goodstein.power.files import write_whole
@@ -261,8 +261,6 @@ def _columns(name: str, rate: Rate | None) -> dict[str, float | None]:
 
 def _written(content: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
-        if not isinstance(path, str | os.PathLike) or path == "":
-            raise must("path", "the name of a file, or None", path)
         write_whole(path, content)
     return content
 

@@ -112,8 +112,6 @@ def power_study(
     seed = check_seed(seed)
     for name, value in {"size": size, "bound": bound, "progress": progress}.items():
         check_flag(value, name)
-    if not isinstance(path, str | os.PathLike | None) or path == "":
-        raise must("path", "the name of a file, or None", path)
     places = _sources(chosen, tuple(functions), size)
     sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)

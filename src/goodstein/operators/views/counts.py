@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from goodstein.constraints import check_count
 from goodstein.domains import Domain, Lattice
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import FiniteView, Names, named
 from goodstein.operators.views.counting import count_features
@@ -48,8 +49,8 @@ class Counts(FiniteView):
 
     def __post_init__(self) -> None:
         set_inner(self)
-        if self.degree not in (1, 2):
-            raise InputError(f"`degree` of Counts must be 1 or 2, got {self.degree!r}.")
+        if check_count(self.degree, "degree", of="Counts") > 2:
+            raise must("degree", "1 or 2", self.degree, "Counts")
 
     def looks_at(self, names: Names = None) -> str:
         what = "counts" if self.degree == 1 else "pair counts"

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.constraints import numbers
 from goodstein.domains import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, must
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import Names, View, named, projected
 from goodstein.stein.features import SteinFeatures
@@ -49,15 +50,9 @@ class Direction(View):
 
     def __post_init__(self) -> None:
         set_inner(self)
-        try:
-            vector = np.array(self.vector, dtype=float)
-        except (TypeError, ValueError):
-            vector = np.array([np.nan])
-        if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
-            raise InputError(
-                f"`vector` of Direction must have a number for each column, not all zero, got "
-                f"{self.vector!r}."
-            )
+        vector = numbers(self.vector, "vector", ndim=1, of="Direction")
+        if not vector.any():
+            raise must("vector", "a number for each column, not all zero", self.vector, "Direction")
         vector.setflags(write=False)
         object.__setattr__(self, "vector", vector)
 

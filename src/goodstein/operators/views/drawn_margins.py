@@ -47,7 +47,7 @@ class DrawnMargins(DrawnView):
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
-        check_count(self.degree, "`degree` of DrawnMargins")
+        check_count(self.degree, "degree", of="DrawnMargins")
 
     def looks_at(self, names: Names = None) -> str:
         return "the distributions of single columns"

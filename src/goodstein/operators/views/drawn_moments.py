@@ -58,7 +58,7 @@ class DrawnMoments(DrawnView):
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
-        check_count(self.degree, "`degree` of DrawnMoments")
+        check_count(self.degree, "degree", of="DrawnMoments")
 
     def looks_at(self, names: Names = None) -> str:
         if self.degree <= len(WORDS):

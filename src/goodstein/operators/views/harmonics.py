@@ -63,7 +63,7 @@ class Harmonics(FiniteView):
         set_inner(self, "SecondOrder()")
         if not (self.operator is None or isinstance(self.operator, SecondOrder)):
             raise InputError(f"`operator` of Harmonics must be SecondOrder(), got {self.operator!r}.")
-        check_count(self.degree, "`degree` of Harmonics")
+        check_count(self.degree, "degree", of="Harmonics")
 
     def choose(self, domain: Domain) -> Operator:
         return SecondOrder()

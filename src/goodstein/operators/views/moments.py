@@ -76,7 +76,7 @@ class Moments(FiniteView):
 
     def __post_init__(self) -> None:
         set_inner(self)
-        check_count(self.degree, "`degree` of Moments", 0)
+        check_count(self.degree, "degree", 0, of="Moments")
 
     def looks_at(self, names: Names = None) -> str:
         what = WORDS[self.degree] if self.degree < len(WORDS) else f"moments of degree {self.degree + 1}"

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.constraints import check_count
+from goodstein.constraints import MOST_DRAWS, check_count, check_seed
 from goodstein.domains import Domain
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Located
@@ -58,7 +58,8 @@ class Sliced(View):
 
     def __post_init__(self) -> None:
         set_inner(self)
-        check_count(self.count, "`count` of Sliced")
+        check_count(self.count, "count", most=MOST_DRAWS, of="Sliced")
+        check_seed(self.seed, of="Sliced")
 
     def looks_at(self, names: Names = None) -> str:
         return f"{self.count} random directions"
