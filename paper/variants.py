@@ -50,7 +50,7 @@ mmd: Test = partial(gs.mmd_test, kernel=gs.Gaussian(), workers=1)
 """As many draws from the model as there are data, Gaussian kernel at the pooled median, permutations."""
 m3d: Test = partial(gs.m3d_test, kernel=gs.Gaussian(), workers=1)
 default: Test = partial(gs.ksd_test, workers=1)
-aggregated: Test = partial(gs.aggregated_test, workers=1)
+aggregated: Test = partial(gs.aggregated_test, null=gs.WildBootstrap(1999), workers=1)
 
 
 @dataclass(frozen=True)
