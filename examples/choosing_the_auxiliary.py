@@ -7,7 +7,8 @@ goes to a selection, which chooses operator, g and bandwidth on a part of it and
 that had a part in a choice are refused.
 
 Log-ratios need shares above zero: districts without any pupil of a group are left out, which is said. The
-null distribution is simulated, because a few districts carry most of the statistic.
+null distribution is simulated, because a few districts carry most of the statistic. These groups are one of
+five ways to form three parts that were looked at, so the result is an illustration and no finding.
 
 Run it with `python examples/choosing_the_auxiliary.py`; it needs `pip install "goodstein[examples]"`, for the
 data that come with statsmodels.
