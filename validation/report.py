@@ -42,8 +42,8 @@ A test is calibrated by the wild bootstrap with 999 draws of orthogonal signs un
 above the table says otherwise. A p-value is a multiple of 1/(B + 1), B the number of draws, and a level
 between two such values is compared with the lower one. *KS* is the p-value of the Kolmogorov–Smirnov test
 that the p-values of a row, made continuous by a uniform share of that step, are uniform; rows that were
-measured before it was introduced do not have it. Those rows are also older than the metric of the score: where
-they are of default tests on R^d and boxes, the kernel saw the points in the given coordinates.
+measured before it was introduced do not have it. Those rows are also older than the metric of the score:
+where they are of default tests on R^d and boxes, the kernel saw the points in the given coordinates.
 
 Rates within these limits are not marked:
 """
