@@ -289,7 +289,7 @@ SIGNATURES = [
     (gs.Timing, "(degree=3, operator=None)"),
     (gs.DrawnMoments, "(degree=2, operator=None)"),
     (gs.DrawnRadius, "(operator=None)"),
-    (gs.DrawnMargins, "(degree=3, operator=None)"),
+    (gs.DrawnMargins, "(degree=3, column=None, operator=None)"),
     (gs.Tangential, "()"),
     (gs.MeanEmbedding, "(draws=20, landmarks=100, logratio=False, seed=0)"),
     (gs.Regularised, "(operator=None, strength=0.1, fraction=0.2, draws=None, seed=0)"),
