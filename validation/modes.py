@@ -111,8 +111,8 @@ def size_tables() -> Iterator[Table]:
     yield Table(
         "Moves between modes",
         "`Perturbed()`, with modes that are looked for among the observations, as where a model has no "
-        "sampler, or among draws of the model; and `aggregated_test` of `Langevin()` and `Perturbed()`. Labels "
-        "are drawn anew given all else, which is exact for given modes.",
+        "sampler, or among draws of the model; and `aggregated_test` of `Langevin()` and `Perturbed()`. "
+        "Labels are drawn anew given all else, which is exact for given modes.",
         [
             true({"R^1, .5 and .5": TWO, "R^1, .9 and .1": line(0.9, 0.1)}, NAMED | JOINT, (100,)),
             true({"R^1, three scales": THREE, "R^2, three": plane(0.5, 0.3, 0.2)}, NAMED, (100,)),
@@ -144,25 +144,25 @@ def power_tables() -> Iterator[Table]:
         "`aggregated_test` of both operators without one; *moved, then KSD* moves each observation at random "
         "and tests the moved ones by scores. *MMD* compares with draws of the model."
     )
-    yield against(TWO, 100, RIVALS, trials=300)(
+    yield against(TWO, 100, RIVALS, trials=200)(
         "Shares of two modes",
         f"Null: ½ and ½ at ±5, standard deviation 1. {about}",
         {".6 and .4": line(0.6, 0.4), ".65 and .35": line(0.65, 0.35), ".9 and .1": line(0.9, 0.1)},
         draws=199,
     )
-    yield against(THREE, 100, RIVALS, trials=300)(
+    yield against(THREE, 100, RIVALS, trials=200)(
         "Shares of three modes of different scales",
         "Null: .5, .3 and .2 at −8, 0 and 12, standard deviations 1, .3 and 2.",
         {".5, .18 and .32": scales(0.5, 0.18, 0.32), ".65, .25 and .1": scales(0.65, 0.25, 0.1)},
         draws=199,
     )
-    yield against(plane(0.5, 0.3, 0.2), 100, RIVALS, trials=300)(
+    yield against(plane(0.5, 0.3, 0.2), 100, RIVALS, trials=200)(
         "Shares of three modes in the plane",
         "Null: .5, .3 and .2, of different shapes.",
         {".4, .3 and .3": plane(0.4, 0.3, 0.3), "one missing": plane(0.6, 0.39, 0.01)},
         draws=199,
     )
-    yield against(five(0.8, 0.2), 100, RIVALS, trials=300)(
+    yield against(five(0.8, 0.2), 100, RIVALS, trials=200)(
         "Shares of two modes on R^5",
         "Null: .8 and .2, of variances 1 and ¼.",
         {".9 and .1": five(0.9, 0.1), ".7 and .3": five(0.7, 0.3)},

@@ -32,7 +32,8 @@ HERE = Path(__file__).parent
 MODULES = {
     "size": "points corners units dependence fitted survival directional discrete latent conditional "
     "patterns graphs others tolerance modes",
-    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units modes",
+    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units "
+    "modes",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""
 TRIALS, QUICK = {"size": 2000, "power": 500}, {"size": 200, "power": 100}

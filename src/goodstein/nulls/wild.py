@@ -29,7 +29,7 @@ class WildBootstrap(Null):
     """Multiply the observations' features by random signs: U* = Σ_{i≠j} ε_i ε_j H_ij / n(n−1).
 
     Its level is asymptotic, and measured in ``validation/size.md``. With signs the U- and the V-statistic
-    give the same p-value.
+    give the same p-value. Where rows are independent :class:`Perturbed` has labels drawn anew in their place.
 
     Parameters
     ----------

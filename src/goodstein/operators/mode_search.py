@@ -226,12 +226,13 @@ def _apart(model: Model, domain: Domain, tops: Array, covs: Array, maxima: BoolA
     for j in order:
         if kept:
             others = tops[kept]
-            low = _lowest(model, domain, np.broadcast_to(tops[j], others.shape), others)
-            deep = np.minimum(heights[kept], heights[j]) - low >= DEPTH
             gaps = others - tops[j]
             own = np.linalg.norm(np.linalg.solve(factors[j], gaps.T), axis=0)
             theirs = np.linalg.norm(np.linalg.solve(factors[kept], gaps[:, :, None])[:, :, 0], axis=1)
-            if not (deep & (own >= FAR) & (theirs >= FAR)).all():
+            if min(own.min(), theirs.min()) < FAR:  # most often the same mode
+                continue
+            low = _lowest(model, domain, np.broadcast_to(tops[j], others.shape), others)
+            if (np.minimum(heights[kept], heights[j]) - low).min() < DEPTH:
                 continue
         kept.append(j)
     if not kept:
