@@ -280,6 +280,21 @@ def test_the_gradient_free_kernel_has_mean_zero_by_quadrature():
         assert abs(quad(integrand, -6, 6, args=(y,), limit=60, epsabs=1e-7)[0]) < 1e-6
 
 
+def test_steins_identity_in_the_plane_by_quadrature():
+    """E_q[a·f + g div f] = 0 over a grid for a field f that is no gradient."""
+    model = gs.as_model(gs.Model(logpdf=lambda x: -abs(x).sum(axis=1) - 0.3 * x[:, 0] * x[:, 1] ** 2 / 9))
+    line = np.linspace(-9, 9, 541)
+    x = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+    operator = gs.GradientFree(FAMILY.Normal([0.2, -0.1], [[0.9, 0.3], [0.3, 0.7]]))
+    features = operator.features(model, gs.Euclidean(2), x)
+    f = np.column_stack([np.sin(x[:, 0] + 2 * x[:, 1]), np.cos(x[:, 0] * x[:, 1])])
+    divergence = np.cos(x[:, 0] + 2 * x[:, 1]) - x[:, 0] * np.sin(x[:, 0] * x[:, 1])
+    q = np.exp(model.logpdf(x))
+    values = (features.value * f).sum(axis=1) + features.weight * divergence
+    assert abs(q @ values) < 1e-9 * (q @ abs(values))
+    assert abs(q @ (features.value * f).sum(axis=1)) > 1e-3 * (q @ abs(values))
+
+
 def test_with_the_model_itself_it_is_langevins():
     x = FAMILY.Normal([0.0, 1.0]).sample(20, rng=1)
     model = FAMILY.Normal([0.0, 1.0])

@@ -104,6 +104,7 @@ RIVALS: dict[str, Test] = {
 
 TWO, THREE = line(0.5, 0.5), scales(0.5, 0.3, 0.2)
 TIES = "two modes alike: the statistic has few values, and p-values of ties are the larger ones."
+RARE = "about three and two observations in two of the modes: few values, and ties, as with two modes alike."
 
 
 def size_tables() -> Iterator[Table]:
@@ -121,7 +122,7 @@ def size_tables() -> Iterator[Table]:
         ],
         trials=1000,
         draws=199,
-        notes={"R^1, .5 and .5, *": TIES},
+        notes={"R^1, .5 and .5, *": TIES, "R^1, .95*": RARE},
     )
     proposals = {"N(0, .7)": Normal(0.0, 0.7), "N(0, 1.3)": Normal(0.0, 1.3), "N(.3, 1)": Normal(0.3, 1.0)}
     free = {
