@@ -113,7 +113,8 @@ def size_tables() -> Iterator[Table]:
         "Moves between modes",
         "`Perturbed()`, with modes that are looked for among the observations, as where a model has no "
         "sampler, or among draws of the model; and `aggregated_test` of `Langevin()` and `Perturbed()`. "
-        "Labels are drawn anew given all else, which is exact for given modes.",
+        "Labels are drawn anew given all else, which is exact for given modes. Two normal modes leave a "
+        "binomial test, whose p-values have ties and are not uniform (*KS*).",
         [
             true({"R^1, .5 and .5": TWO, "R^1, .9 and .1": line(0.9, 0.1)}, NAMED | JOINT, (100,)),
             true({"R^1, three scales": THREE, "R^2, three": plane(0.5, 0.3, 0.2)}, NAMED, (100,)),
