@@ -169,8 +169,11 @@ class MeanEmbedding(Operator):
         return replace(self)
 
     def __repr__(self) -> str:
-        logratio = ", logratio=True" if self.logratio else ""
-        return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks}{logratio})"
+        own = {"draws": 20, "landmarks": 100, "logratio": False}
+        said = [
+            f"{name}={getattr(self, name)}" for name, usual in own.items() if getattr(self, name) != usual
+        ]
+        return f"MeanEmbedding({', '.join(said)})"
 
 
 class _OnLattice(MeanEmbedding):

@@ -7,6 +7,7 @@ by Stein's identity, with the operator A of the domain,
     - **shape**: A with kernels that are fine, medium and as wide as the data;
     - **spread**: functions of the distance from the centre, ``Dilation(A)``;
     - **moments**: few polynomials, harmonics, counts or times, of which a person has a name for each;
+    - **modes**: how often each of several modes that lie apart is visited, which no score sees;
 
 against draws of the model, where it has a sampler,
     - **closeness**: mean embeddings with kernels finer than the data are wide;
@@ -46,6 +47,7 @@ from goodstein.operators import (
     Mirrored,
     Moments,
     Operator,
+    Perturbed,
     Regularised,
     SecondOrder,
     Standardised,
@@ -55,6 +57,7 @@ from goodstein.operators.views.drawn import whitened
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
 from goodstein.survival.timing import Timing
+from goodstein.tests_of_fit.mode_members import mode_members
 from goodstein.types import Array
 
 SCORED = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
@@ -132,6 +135,7 @@ def default_collection(problem: Problem, simulated: bool = True) -> Kinds:
     """
     drawn = _drawn(problem)
     kinds = _by_identity(problem, drawn)
+    kinds["modes"] = [Entry(member.operator) for member in mode_members(problem)]
     if drawn is not None:
         kinds |= _against_draws(problem, drawn, simulated)
     return {name: entries for name, entries in kinds.items() if entries}
@@ -234,7 +238,7 @@ def _has_logratios(problem: Problem, drawn: Array | None) -> bool:
 
 def looks_at(operator: Operator, names: Sequence[str] | None = None) -> str:
     """What a member looks at, in a few words."""
-    if isinstance(operator, View):
+    if isinstance(operator, View | Perturbed):
         return operator.looks_at(names)
     if isinstance(operator, Dilation):
         return "the distance from the centre"

@@ -69,8 +69,8 @@ class DrawnMargins(DrawnView):
         return f"the distribution of {named(self.column, names)}"
 
     def seen(self, points: Array, domain: Domain) -> Array:
-        flat = isinstance(domain, Lattice) or domain.basis is None
-        columns = points if flat else points @ domain.basis
+        basis = None if isinstance(domain, Lattice) else domain.basis
+        columns = points if basis is None else points @ basis
         if self.column is None:
             return columns
         width = columns.shape[1] // domain.dim  # two where a column is an angle
