@@ -1,0 +1,5 @@
+"""``python -m goodstein.command``, the same as ``goodstein``."""
+
+from goodstein.command.main import main
+
+main()
