@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
     """Read the data, and make the domain and the models, in this order; raise where one does not fit."""
     printer = Printer(options.get("as_json", False), options.get("quiet", False))
     seed = options.get("seed")
-    seed = secrets.randbits(31) if seed is None else seed
+    seed = int.from_bytes(os.urandom(4)) >> 1 if seed is None else seed
     level = check_share(options.get("level", 0.05), "level")
     check_workers(options.get("workers"))
     if options.get("domain") is not None and options.get("region") is not None:

@@ -14,9 +14,11 @@ import click
 from goodstein.command.escaping import one_line, quoted, safe_lines, short
 from goodstein.command.speech import spoken
 from goodstein.errors import InputError
-from goodstein.power.files import write_whole
+from goodstein.lazy import deferred
 from goodstein.text import plain
 from goodstein.version import __version__
+
+files = deferred("goodstein.power.files")
 
 SCHEMA = 1
 """Version of the records that --json prints; it grows where a key changes its meaning or goes away."""
@@ -66,4 +68,4 @@ def writable(path: str, *endings: str) -> Path:
 
 def write(path: Path, content: str | bytes) -> None:
     """Write a file whole, or leave what is there."""
-    write_whole(path, content)
+    files.write_whole(path, content)
