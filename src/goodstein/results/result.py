@@ -239,13 +239,18 @@ class TestResult(Report):
         critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())
         return math.sqrt(detectable_square(critical, float(draws.std()), POWER))
 
-    def detectable(self) -> Detectable:
+    def detectable(self, *, columns: int | None = None) -> Detectable:
         """What such a test at level .05 finds in about four of five samples, in units of the data.
 
         On R^d and boxes shifts of a column in standard deviations and changes of its scale, on a simplex
         factors on a part, on circles rotations; each alone, found by moving the data under the operator, the
         kernel and the model of the test. That takes some hundred evaluations of the score, so it is
         done on request.
+
+        Parameters
+        ----------
+        columns
+            How many columns to look at, the first; None looks at all of them.
 
         Examples
         --------
@@ -259,11 +264,13 @@ class TestResult(Report):
           change of scale of column 0  32%
         """
         self._lead("detectable")
+        if columns is not None:
+            check_count(columns, "columns")
         ksd = self.detectable_ksd
         squares = [detectable_square(member.critical, member.spread, POWER) for member in self.members]
         if ksd is not None:
             squares = [ksd**2]
-        moves = smallest_moves(self.asked, squares) if squares else ()
+        moves = smallest_moves(self.asked, squares, columns) if squares else ()
         return Detectable(SMALL, POWER, ksd, moves)
 
     def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
