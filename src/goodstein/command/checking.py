@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import shlex
+import sys
+from dataclasses import replace
 from typing import Any
 
 import click
 
+from goodstein.checking.check import check
 from goodstein.command.asking import ask
-from goodstein.command.options import DATA, FIT, PLACE, PRINT, RUN, examples, takes
+from goodstein.command.escaping import one_line
+from goodstein.command.options import DATA, FIT, NULL, PLACE, PRINT, RUN, examples, takes
 from goodstein.command.output import as_record, writable, write
 from goodstein.command.pictures import PLOT, draw, drawable
-from goodstein.lazy import deferred
-
-library = deferred("goodstein")
 
 
 @click.command(
@@ -25,7 +26,7 @@ library = deferred("goodstein")
 )
 @click.argument("data")
 @click.argument("model")
-@takes(FIT, DATA, PLACE, RUN)
+@takes(FIT, DATA, PLACE, NULL, RUN)
 @click.option("--output", metavar="FILE", help="Write a report, .html, or the record, .json.")
 @takes(PLOT, PRINT)
 def command(data: str, model: str, output: str | None, **options: Any) -> None:
@@ -40,15 +41,11 @@ def command(data: str, model: str, output: str | None, **options: Any) -> None:
     (chosen,) = question.models
     assert question.observed is not None
     with question.working("Checking"):
-        found = library.check(
-            question.observed.data,
-            chosen.model,
-            domain=question.place,
-            level=question.level,
-            workers=options["workers"],
-            rng=question.seed,
-        )
-    record = {**question.record(), "result": json.loads(found.to_json())}
+        arguments = question.arguments(chosen)
+        found = check(question.observed.data, chosen.model, level=question.level, **arguments)
+        found = replace(found, command=again(question.seed))
+        question.said.extend(found.notes)
+    record = {**question.record(), "reject": found.rejected, "result": found.to_dict()}
     if path is not None and path.suffix.lower() == ".json":
         write(path, as_record("check", record))
     elif path is not None:
@@ -56,4 +53,11 @@ def command(data: str, model: str, output: str | None, **options: Any) -> None:
             found.to_html(path)
     if picture is not None:
         draw(found, picture)
-    question.printer.result("check", record, lambda: f"{found}\n\n{question.footer()}")
+    question.printer.result("check", record, lambda: str(found))
+
+
+def again(seed: int) -> str:
+    """The command that gives the same result again."""
+    given = sys.argv[1:]
+    seeded = any(one == "--seed" or one.startswith("--seed=") for one in given)
+    return one_line(shlex.join(["goodstein", *given, *([] if seeded else ["--seed", str(seed)])]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from goodstein.text import visible
+
 LONGEST = 60
 """Characters of a cell or a name in a message."""
 
@@ -9,26 +11,14 @@ LONGEST_LINE = 1200
 """Characters of a message."""
 
 
-def safe(text: str) -> str:
-    r"""The text without what a terminal would obey: such characters are written as escapes.
-
-    >>> from goodstein.command.escaping import safe
-    >>> safe("a\x1b[31mb\u202ec")
-    'a\\x1b[31mb\\u202ec'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def safe_lines(text: str) -> str:
-    """The same for a text of several lines."""
-    return "\n".join(safe(line.replace("\t", " ")) for line in text.split("\n"))
+    """A text of several lines without what a terminal would obey."""
+    return "\n".join(visible(line.replace("\t", " ")) for line in text.split("\n"))
 
 
 def one_line(text: str, longest: int = LONGEST_LINE) -> str:
     """A message on one line, of bounded length."""
-    line = safe(" ".join(text.split()))
+    line = visible(" ".join(text.split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 

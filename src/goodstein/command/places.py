@@ -97,7 +97,10 @@ def _box(spec: Spec, dim: int | None) -> Box:
         )
     if len(ends) == 1 and dim is not None:
         ends = np.repeat(ends, dim, axis=0)
-    return Box(ends[:, 0], ends[:, 1])
+    try:
+        return Box(ends[:, 0], ends[:, 1])
+    except DomainError as error:
+        raise error.told("--domain", before=f"{short(spec.text)}: ") from None
 
 
 def region_of(text: str, planar: bool) -> Domain:

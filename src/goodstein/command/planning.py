@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from goodstein.adapters.truncated import Truncated
 from goodstein.command.asking import ask
 from goodstein.command.models import choose
 from goodstein.command.options import PLACE, PRINT, RUN, examples, takes
 from goodstein.command.testing import METHODS
+from goodstein.domains.base import Domain
 from goodstein.power import Cell, power_study, sample_size
 
 
@@ -43,13 +45,14 @@ def command(model: str, alternative: str, n: int | None, power: float, trials: i
     say = question.printer.note
     other = choose(alternative, fit=False, observed=None, place=question.place, seed=question.seed, say=say)
     test = getattr(METHODS[options["method"]], f"{options['method']}_test")
-    null, workers, level = question.models[0].model, options["workers"], question.level
+    null, law = (_restricted(chosen.model, question.place) for chosen in (*question.models, other))
+    workers, level = options["workers"], question.level
     shown = sys.stderr.isatty() and not question.printer.quiet
     if n is None:
         with question.working("Seeking the sample size"):
             found: Any = sample_size(
                 null,
-                other.model,
+                law,
                 test,
                 power=power,
                 level=level,
@@ -58,7 +61,7 @@ def command(model: str, alternative: str, n: int | None, power: float, trials: i
                 rng=question.seed,
             )
     else:
-        cell = Cell(null, other.model, n)
+        cell = Cell(null, law, n)
         found = power_study(
             [cell],
             {options["method"]: test},
@@ -70,3 +73,9 @@ def command(model: str, alternative: str, n: int | None, power: float, trials: i
         )
     record = {**question.record(), "result": found.to_dict()}
     question.printer.result("power", record, lambda: f"{found}\n\n{question.footer()}")
+
+
+def _restricted(model: Any, place: Domain | None) -> Any:
+    """The model on a part of its domain."""
+    own = getattr(model, "domain", place)
+    return model if place is None or own == place else Truncated(model, place)

@@ -7,7 +7,7 @@ import io
 from array import array
 from collections.abc import Iterator
 from itertools import islice
-from typing import BinaryIO
+from typing import TextIO
 
 import numpy as np
 
@@ -32,8 +32,9 @@ def read_text(source: Source, wanted: Wanted, delimiter: str | None = None, head
         source.require_size(MOST_TEXT, PARQUET)
     mark = delimiter or ("\t" if source.kind == "tsv" else ",")
     with source.opened() as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         try:
-            return _read(file, source.name, wanted, mark, header)
+            return _read(text, source.name, wanted, mark, header)
         except UnicodeDecodeError as error:
             reason = (
                 f"{source.name} is no text in UTF-8: byte {error.object[error.start]:#x} at {error.start}."
@@ -41,10 +42,12 @@ def read_text(source: Source, wanted: Wanted, delimiter: str | None = None, head
             raise InputError(reason, remedy="Save it as UTF-8.") from None
         except csv.Error as error:
             raise InputError(f"{source.name} is no table of text: {short(str(error), 80)}.") from None
+        finally:
+            text.detach()
 
 
-def _read(file: BinaryIO, source: str, wanted: Wanted, mark: str, header: bool) -> Table:
-    reader = csv.reader(_lines(file, source), delimiter=mark, skipinitialspace=True)
+def _read(text: TextIO, source: str, wanted: Wanted, mark: str, header: bool) -> Table:
+    reader = csv.reader(_lines(text, source), delimiter=mark, skipinitialspace=True)
     rows = _filled(reader)
     first = next(rows, None)
     if first is None:
@@ -88,26 +91,21 @@ def _read(file: BinaryIO, source: str, wanted: Wanted, mark: str, header: bool) 
     return Table(source, columns, header, np.array(lines, np.intp))
 
 
-def _lines(file: BinaryIO, source: str) -> Iterator[str]:
+def _lines(text: TextIO, source: str) -> Iterator[str]:
     """Lines of bounded length."""
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    try:
-        number = 0
-        while line := text.readline(LONGEST_LINE):
-            number += 1
-            if len(line) == LONGEST_LINE and not line.endswith("\n"):
-                raise InputError(f"{source}: line {number} is longer than a row of a table can be.")
-            if "\0" in line:
-                raise InputError(f"{source}: line {number} holds zero bytes, so this is no text.")
-            yield line
-    finally:
-        text.detach()
+    number = 0
+    while line := text.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE and not line.endswith("\n"):
+            raise InputError(f"{source}: line {number} is longer than a row of a table can be.")
+        if "\0" in line:
+            raise InputError(f"{source}: line {number} holds zero bytes, so this is no text.")
+        yield line
 
 
 def _filled(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not empty, with the number of the line on which they end."""
-    counted = reader
-    for cells in counted:
+    for cells in reader:
         if cells and (len(cells) > 1 or cells[0].strip()):
             yield reader.line_num, cells  # type: ignore[attr-defined]
 

@@ -21,6 +21,9 @@ MOST_JSON = 1 << 28
 MOST_NUMBERS = 1 << 28
 """Bytes of a file of text and of JSON, and numbers of an array, that are taken into memory."""
 
+MOST_NAMES = 2000
+"""Names of files among which one is looked for that was meant."""
+
 HEAD = 4096
 """Bytes from which the kind of a file is known."""
 
@@ -182,13 +185,12 @@ def _reported(name: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        folder = Path(name).parent
         try:
-            near = [str(folder / entry) for entry in sorted(os.listdir(folder))[:2000]]
+            beside = sorted(os.listdir(Path(name).parent))[:MOST_NAMES]
         except OSError:
-            near = []
-        close = nearest(name, near)
-        remedy = close if close.startswith("Did") else "Check the name; for a table that ships: dataset:NAME."
+            beside = []
+        close = nearest(Path(name).name, beside)
+        remedy = close if close.startswith("Did") else "Check the name; a table that ships is dataset:NAME."
         raise InputError(f"there is no file {quoted(name, 200)}.", remedy=remedy) from None
     except PermissionError:
         raise InputError(f"{name} may not be read.", remedy="Check its permissions.") from None

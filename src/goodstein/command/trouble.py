@@ -15,7 +15,7 @@ from goodstein.command.observations import Observed
 from goodstein.command.speech import OPTIONS, spoken
 from goodstein.errors import Explained
 
-BAD_INPUT, INTERNAL, BROKEN_PIPE, INTERRUPTED = 2, 1, 141, 130
+BAD_INPUT, INTERNAL, INTERRUPTED = 2, 1, 130
 """Codes; a result, whatever its verdict, is 0."""
 
 TRACEBACK = "GOODSTEIN_TRACEBACK"
@@ -71,7 +71,7 @@ def run(command: Callable[[], Any]) -> int:
     except BrokenPipeError:
         # Nobody reads any more; Python would complain once again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return INTERNAL
     except (Explained, ImportError) as error:
         _shown(error)
         return _fail(message(error), BAD_INPUT)
