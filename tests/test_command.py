@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+import shlex
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +22,7 @@ from goodstein.nulls.holm import holm
 
 X = np.random.default_rng(5).normal(0.2, 1.1, size=(40, 2)).round(4)
 NORMAL = "normal:mean=0,0"
+NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
 EXPECTED = gs.ksd_test(X, gs.families.Normal([0, 0]), rng=3).pvalue
 
 
@@ -395,6 +401,37 @@ def test_the_record_has_a_version_and_no_draws(data):
     assert found["schema"] == 1 and "null_distribution" not in found["result"]
 
 
+def test_the_sessions_of_the_guide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    sessions = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
+    calls = [call for session in sessions for call in re.split(r"^\$ goodstein ", session, flags=re.M)[1:]]
+    assert len(calls) >= 6
+    for call in calls:
+        line, _, said = call.partition("\n")
+        result = CliRunner().invoke(cli, shlex.split(line))
+        assert result.exit_code == (2 if "Pass --close" in said else 0)
+        printed = result.stderr + result.stdout
+        assert re.sub(NUMBER, "#", printed).split() == re.sub(NUMBER, "#", said).split()
+        found, expected = ([float(x) for x in re.findall(NUMBER, text)] for text in (printed, said))
+        np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.01)
+
+
+def test_shuffled_rows_are_the_same_rows(data):
+    found = record("test", data, NORMAL, "--shuffle", "--seed", 3)
+    expected = gs.ksd_test(X, gs.families.Normal([0, 0]), rng=3).statistic
+    assert found["result"]["statistic"] == pytest.approx(expected) and "random order" in found["notes"][0]
+
+
+def test_shells_complete_models_and_tables():
+    context = cli.make_context("goodstein", ["test", "x", "y"])
+    command = cli.get_command(context, "test")
+    data, model = command.params[0], command.params[1]
+    assert [one.value for one in model.shell_complete(context, "von_m")] == ["von_mises", "von_mises_fisher"]
+    assert [one.value for one in data.shell_complete(context, "dataset:skye")] == ["dataset:skye_lavas"]
+    assert data.shell_complete(context, "my")[0].type == "file"
+
+
 # --- progress ----------------------------------------------------------------------------------------
 
 
@@ -408,8 +445,12 @@ def test_progress_estimates_what_is_left_and_is_silent_without_a_terminal(capsys
     assert capsys.readouterr() == ("", "")
 
 
-def test_progress_on_a_terminal_begins_after_a_while_and_leaves_nothing(monkeypatch):
-    import io
+@pytest.mark.parametrize("rich", [True, False])
+def test_progress_on_a_terminal_begins_after_a_while_and_leaves_nothing(monkeypatch, rich):
+    if rich:
+        pytest.importorskip("rich")
+    else:
+        monkeypatch.setitem(sys.modules, "rich", None)
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -420,10 +461,15 @@ def test_progress_on_a_terminal_begins_after_a_while_and_leaves_nothing(monkeypa
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     with Progress("Testing") as progress:
-        while not terminal.getvalue():
+        while "Testing" not in terminal.getvalue():
+            progress.update(1, 3)
             progress._ended.wait(0.005)
-    lines = terminal.getvalue().split("\r")
-    assert lines[1].startswith("Testing … ") and lines[-1] == "" and lines[-2].strip() == ""
+    written = terminal.getvalue()
+    if rich:  # it clears its line
+        assert written.rstrip("\n").endswith("\x1b[2K")
+    else:
+        lines = written.split("\r")
+        assert lines[1].startswith("Testing … ") and lines[-1] == "" and lines[-2].strip() == ""
     quiet = Terminal()
     monkeypatch.setattr("sys.stderr", quiet)
     with Progress("Testing", quiet=True) as progress:

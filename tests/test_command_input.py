@@ -115,6 +115,7 @@ def test_percentages_for_proportions(table):
     path = table("A,F,M\n52,42,6\n52,44,4\n47,48,4.9\n45,49,6\n40,50,10\n")
     said = refused("test", path, "dirichlet:alpha=1,1,1")
     assert "they look like percentages" in said and "--close" in said
+    assert refused("test", path, "dirichlet", "--fit") == said
     result = run("test", path, "dirichlet:alpha=1,1,1", "--close")
     assert result.exit_code == 0 and "which was from 99.9 to 100." in result.stderr
 

@@ -80,6 +80,7 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
         raise InputError("--domain and --region both say where the data lie.", remedy="Pass one.")
     observed = None if source is None else observe(source, choice_of(options))
     if observed is not None:
+        observed = observed.shuffled(seed) if options.get("shuffle") else observed
         for note in observed.notes:
             printer.note(note)
     place = _place(options, observed)

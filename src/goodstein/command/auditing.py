@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from goodstein.command.asking import ask
-from goodstein.command.options import DATA, FIT, PLACE, PRINT, examples, takes
+from goodstein.command.options import DATA, FIT, PLACE, PRINT, examples, model_argument, takes
 from goodstein.tests_of_fit.audit import audit
 
 
@@ -18,7 +18,7 @@ from goodstein.tests_of_fit.audit import audit
         "goodstein audit towns.csv normal:mean=0,0 --region county.geojson",
     ),
 )
-@click.argument("what", nargs=-1, metavar="[DATA] MODEL")
+@model_argument("what", nargs=-1, metavar="[DATA] MODEL")
 @takes(FIT, DATA, PLACE)
 @click.option("--seed", type=click.IntRange(0), help="Seed of everything random.")
 @takes(PRINT)

@@ -12,7 +12,18 @@ import click
 from goodstein.checking.check import check
 from goodstein.command.asking import ask
 from goodstein.command.escaping import one_line
-from goodstein.command.options import DATA, FIT, NULL, PLACE, PRINT, RUN, examples, takes
+from goodstein.command.options import (
+    DATA,
+    FIT,
+    NULL,
+    PLACE,
+    PRINT,
+    RUN,
+    data_argument,
+    examples,
+    model_argument,
+    takes,
+)
 from goodstein.command.output import as_record, writable, write
 from goodstein.command.pictures import PLOT, draw, drawable
 
@@ -24,8 +35,8 @@ from goodstein.command.pictures import PLOT, draw, drawable
         "goodstein check incomes.csv normal --fit --columns age,income --output report.html",
     ),
 )
-@click.argument("data")
-@click.argument("model")
+@data_argument
+@model_argument()
 @takes(FIT, DATA, PLACE, NULL, RUN)
 @click.option("--output", metavar="FILE", help="Write a report, .html, or the record, .json.")
 @takes(PLOT, PRINT)

@@ -7,7 +7,18 @@ from typing import Any
 import click
 
 from goodstein.command.asking import ask
-from goodstein.command.options import DATA, FIT, NULL, PLACE, PRINT, RUN, examples, takes
+from goodstein.command.options import (
+    DATA,
+    FIT,
+    NULL,
+    PLACE,
+    PRINT,
+    RUN,
+    data_argument,
+    examples,
+    model_argument,
+    takes,
+)
 from goodstein.command.testing import METHODS, brief
 from goodstein.nulls.holm import holm
 from goodstein.text import Table, plain
@@ -19,8 +30,8 @@ from goodstein.text import Table, plain
         "goodstein compare dataset:skye_lavas dirichlet:fit logistic_normal:fit dirichlet:alpha=1,1,1",
     ),
 )
-@click.argument("data")
-@click.argument("models", nargs=-1, required=True)
+@data_argument
+@model_argument("models", nargs=-1, required=True)
 @takes(FIT, DATA, PLACE)
 @click.option(
     "--method", type=click.Choice(list(METHODS)), default="ksd", show_default=True, help="Which test."

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from goodstein.command.asking import ask
-from goodstein.command.options import DATA, PLACE, PRINT, examples, takes
+from goodstein.command.options import DATA, PLACE, PRINT, data_argument, examples, model_argument, takes
 from goodstein.models.provenance import provenance_of
 from goodstein.text import plain
 
@@ -22,8 +22,8 @@ from goodstein.text import plain
         'goodstein test other.csv "$(goodstein fit lavas.csv dirichlet --quiet)"',
     ),
 )
-@click.argument("data")
-@click.argument("model")
+@data_argument
+@model_argument()
 @takes(DATA, PLACE)
 @click.option("--seed", type=click.IntRange(0), help="Seed of everything random.")
 @takes(PRINT)

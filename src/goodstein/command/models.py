@@ -16,7 +16,9 @@ from goodstein.command import places
 from goodstein.command.escaping import quoted, short
 from goodstein.command.observations import Observed
 from goodstein.command.strings import Spec, nearest, parse
+from goodstein.command.units import refuse_other_units
 from goodstein.domains.base import Domain
+from goodstein.domains.simplex import Simplex
 from goodstein.errors import Explained, InputError
 from goodstein.lazy import deferred
 
@@ -25,6 +27,9 @@ estimate = deferred("goodstein.estimate")
 OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)", re.DOTALL)
 NOT_NAMED = {"ERGM", "Truncated"}
 """Families that no string can stand for: one is of graphs, the other is what --domain and --region make."""
+
+COMPOSITIONS = (families.Dirichlet, families.LogisticNormal)
+"""Families of parts that sum to one."""
 
 UNNORMALISED = {
     "Normal": "AnyNormal",
@@ -111,6 +116,8 @@ def _fitted(family: Any, spec: Spec, observed: Observed | None, place: Domain | 
         example = f"{spec.name}:{','.join(f'{name}=…' for name in known)}"
         remedy = f"Give its parameters, {example}." if known else "Leave out --fit: it has nothing to fit."
         raise InputError(f"{spec.name} cannot be fitted.", remedy=remedy)
+    if family in COMPOSITIONS and observed.dim is not None and observed.dim > 1:
+        refuse_other_units(observed, Simplex(observed.dim))
     offered: dict[str, Any] = {"rng": seed} | ({} if place is None else {"domain": place})
     first = next(iter(inspect.signature(family.fit).parameters))
     offered[first] = observed.sample

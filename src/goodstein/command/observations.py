@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from goodstein.command.read_arrays import as_column
 from goodstein.command.reading import Layout, read
 from goodstein.command.strings import nearest
 from goodstein.command.table import Table, Wanted, choose, refuse_text, split_names
+from goodstein.data.base import Data
 from goodstein.data.points import Points
 from goodstein.domains.base import Domain
 from goodstein.domains.lonlat import from_lonlat
@@ -115,6 +116,15 @@ class Observed:
     def sample(self) -> Any:
         """What a fit takes."""
         return self.data if self.points is None else self.points
+
+    def shuffled(self, seed: int) -> Observed:
+        """The same observations in random order."""
+        if not isinstance(self.data, Data):
+            raise InputError(f"--shuffle is for rows, and {self.source} has none.", remedy="Leave it out.")
+        order = np.random.default_rng(seed).permutation(len(self.data))
+        lines = None if self.lines is None else self.lines[order]
+        notes = (*self.notes, "Took the rows in random order.")
+        return replace(self, data=self.data.take(order), notes=notes, lines=lines)
 
     def summary(self) -> dict[str, Any]:
         """The data in a record."""

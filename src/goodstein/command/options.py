@@ -6,10 +6,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from goodstein.command.observations import Choice
+from goodstein.command.observations import SHIPPED, Choice
 from goodstein.command.reading import Layout
 from goodstein.command.sources import KINDS
+from goodstein.lazy import deferred
+
+datasets = deferred("goodstein.datasets")
+models = deferred("goodstein.command.models")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,6 +35,7 @@ DATA = [
     click.option(
         "--drop-missing", is_flag=True, help="Leave out rows with missing values, and say how many."
     ),
+    click.option("--shuffle", is_flag=True, help="Take the rows in random order."),
     click.option("--rows", type=int, metavar="N", help="Read the first N rows only."),
     click.option(
         "--format", "kind", type=click.Choice(KINDS), help="What the file is, if its ending misleads."
@@ -64,6 +70,26 @@ PRINT = [
     click.option("--json", "as_json", is_flag=True, help="Print a record for machines."),
     click.option("--quiet", is_flag=True, help="Nothing on standard error but what is wrong."),
 ]
+
+
+def _files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    named = datasets.names() if incomplete.startswith(SHIPPED) else [""]
+    found = [CompletionItem(SHIPPED + name) for name in named if (SHIPPED + name).startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def _models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in models.names() if name.startswith(incomplete)]
+
+
+def data_argument(command: Command) -> Command:
+    """The data, which shells complete as files."""
+    return click.argument("data", shell_complete=_files)(command)
+
+
+def model_argument(name: str = "model", **options: Any) -> Callable[[Command], Command]:
+    """A model, which shells complete by its name."""
+    return click.argument(name, shell_complete=_models, **options)
 
 
 def examples(*lines: str) -> str:

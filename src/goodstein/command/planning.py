@@ -10,7 +10,7 @@ import click
 from goodstein.adapters.truncated import Truncated
 from goodstein.command.asking import ask
 from goodstein.command.models import choose
-from goodstein.command.options import PLACE, PRINT, RUN, examples, takes
+from goodstein.command.options import PLACE, PRINT, RUN, examples, model_argument, takes
 from goodstein.command.testing import METHODS
 from goodstein.domains.base import Domain
 from goodstein.power import Cell, power_study, sample_size
@@ -23,8 +23,8 @@ from goodstein.power import Cell, power_study, sample_size
         "goodstein power normal:mean=0 student_t:df=3 --power 0.9",
     ),
 )
-@click.argument("model")
-@click.argument("alternative")
+@model_argument()
+@model_argument("alternative")
 @click.option(
     "--n", type=click.IntRange(2), help="Observations; left out, the number that --power needs is sought."
 )

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 PATIENCE = 2.0
 """Seconds after which somebody who waits wants to know."""
@@ -57,6 +57,32 @@ class Progress:
     def _watch(self) -> None:
         if self._ended.wait(PATIENCE):
             return
+        try:
+            import rich.console
+            import rich.progress
+        except ImportError:
+            self._write_lines()
+        else:
+            self._draw_bar(rich)
+
+    def _draw_bar(self, rich: Any) -> None:
+        """The same as a bar of rich, where that is installed."""
+        parts = rich.progress
+        columns = (
+            parts.TextColumn("{task.description}", markup=False),
+            parts.BarColumn(),
+            parts.TimeElapsedColumn(),
+            parts.TimeRemainingColumn(),
+        )
+        console = rich.console.Console(file=self._stream)
+        with parts.Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(self.what, total=None)
+            bar.reset(task, start=False)
+            bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - self._began)
+            while not self._ended.wait(INTERVAL):
+                bar.update(task, completed=self._done, total=self._total or None)
+
+    def _write_lines(self) -> None:
         width = 0
         while True:
             line = self.line(time.monotonic() - self._began)

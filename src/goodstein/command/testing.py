@@ -7,7 +7,18 @@ from typing import Any
 import click
 
 from goodstein.command.asking import ask
-from goodstein.command.options import DATA, FIT, NULL, PLACE, PRINT, RUN, examples, takes
+from goodstein.command.options import (
+    DATA,
+    FIT,
+    NULL,
+    PLACE,
+    PRINT,
+    RUN,
+    data_argument,
+    examples,
+    model_argument,
+    takes,
+)
 from goodstein.command.pictures import PLOT, draw, drawable
 from goodstein.lazy import deferred
 from goodstein.results.result import TestResult
@@ -25,8 +36,8 @@ METHODS = {
         "goodstein test dataset:skye_lavas logistic_normal --fit",
     ),
 )
-@click.argument("data")
-@click.argument("model")
+@data_argument
+@model_argument()
 @takes(FIT, DATA, PLACE)
 @click.option(
     "--method",
