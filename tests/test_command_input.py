@@ -416,6 +416,8 @@ def test_commands_and_options_that_are_not_there(table):
     assert "Did you mean 'check'?" in refused("chekc")
     assert "--colums" in refused("test", table(), NORMAL, "--colums", "a")
     assert "Missing argument" in refused("test", table())
+    said = refused("check")
+    assert said.endswith("For example: goodstein check dataset:skye_lavas dirichlet --fit")
     assert "at least two models" in refused("compare", table(), NORMAL)
     assert "Did you mean 'redwood'?" in refused("test", "dataset:redwod", "uniform")
     assert "Did you mean 'redwood'?" in refused("datasets", "redwod")

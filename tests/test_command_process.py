@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
-CALL = [sys.executable, "-W", "error", "-m", "goodstein.command"]
+CALL = [sys.executable, "-W", "error", "-m", "goodstein.command.main"]
 
 
 def environment():

@@ -22,7 +22,11 @@ from goodstein.engine.executors import check_workers
 from goodstein.errors import InputError, heard
 from goodstein.lazy import deferred
 
-nulls = deferred("goodstein.nulls")
+fitted_wild = deferred("goodstein.nulls.fitted")
+montecarlo = deferred("goodstein.nulls.montecarlo")
+parametric = deferred("goodstein.nulls.parametric")
+spectral = deferred("goodstein.nulls.spectral")
+wild = deferred("goodstein.nulls.wild")
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,10 @@ def null_of(name: str | None, resamples: int | None, fitted: bool) -> Any:
         return "auto"
     if name is None and not count:
         return None
-    if name in (None, "wild"):
-        return nulls.FittedWildBootstrap(**count) if fitted and name is None else nulls.WildBootstrap(**count)
+    if name is None and fitted:
+        return fitted_wild.FittedWildBootstrap(**count)
     if name == "spectral":
-        return nulls.Spectral(**count)
-    return nulls.MonteCarlo(**count) if name == "montecarlo" else nulls.ParametricBootstrap(**count)
+        return spectral.Spectral(**count)
+    if name == "montecarlo":
+        return montecarlo.MonteCarlo(**count)
+    return parametric.ParametricBootstrap(**count) if name == "parametric" else wild.WildBootstrap(**count)

@@ -14,14 +14,14 @@ from goodstein.lazy import deferred
 from goodstein.version import __version__
 
 COMMANDS = {
-    "check": "checking",
-    "test": "testing",
-    "compare": "comparing",
-    "audit": "auditing",
-    "fit": "fitting",
-    "power": "planning",
-    "datasets": "listing",
-    "completion": "completing",
+    "check": deferred("goodstein.command.checking"),
+    "test": deferred("goodstein.command.testing"),
+    "compare": deferred("goodstein.command.comparing"),
+    "audit": deferred("goodstein.command.auditing"),
+    "fit": deferred("goodstein.command.fitting"),
+    "power": deferred("goodstein.command.planning"),
+    "datasets": deferred("goodstein.command.listing"),
+    "completion": deferred("goodstein.command.completing"),
 }
 """Commands, in the order in which they are listed, and their modules."""
 
@@ -35,12 +35,13 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found: click.Command = deferred(f"goodstein.command.{COMMANDS[cmd_name]}").command
+        found: click.Command = COMMANDS[cmd_name].command
         return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was called, or an error that offers the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(f"there is no command {args[0]!r}. {nearest(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
@@ -63,3 +64,7 @@ def cli() -> None:
 def main() -> None:
     """The entry point."""
     cli.main(prog_name="goodstein")
+
+
+if __name__ == "__main__":
+    main()

@@ -22,7 +22,8 @@ from goodstein.domains.simplex import Simplex
 from goodstein.errors import Explained, InputError
 from goodstein.lazy import deferred
 
-estimate = deferred("goodstein.estimate")
+distributions = deferred("goodstein.estimate.distributions")
+score_matching = deferred("goodstein.estimate.score_matching")
 
 OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)", re.DOTALL)
 NOT_NAMED = {"ERGM", "Truncated"}
@@ -129,8 +130,9 @@ def _fitted(family: Any, spec: Spec, observed: Observed | None, place: Domain | 
             f"{spec.name} is fitted by maximum likelihood as if the data were not cut off by {place!r}.",
             remedy=f"Give its parameters, or fit one of {', '.join(map(_snake, UNNORMALISED))}.",
         )
-    distribution = getattr(estimate, UNNORMALISED[family.__name__])()
-    return estimate.TruncatedScoreMatching().fit(observed.points, distribution, domain=place, rng=seed).model
+    distribution = getattr(distributions, UNNORMALISED[family.__name__])()
+    estimator = score_matching.TruncatedScoreMatching()
+    return estimator.fit(observed.points, distribution, domain=place, rng=seed).model
 
 
 def _own(path: str, name: str, text: str, fit: bool, observed: Observed | None, say: Any) -> Chosen:

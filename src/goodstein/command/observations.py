@@ -24,7 +24,7 @@ from goodstein.types import Array, BoolArray
 SHIPPED = "dataset:"
 """What stands before the name of a table that ships."""
 
-datasets = deferred("goodstein.datasets")
+datasets = deferred("goodstein.datasets.catalogue")
 survival = deferred("goodstein.survival.data")
 
 

@@ -13,7 +13,7 @@ from goodstein.command.reading import Layout
 from goodstein.command.sources import KINDS
 from goodstein.lazy import deferred
 
-datasets = deferred("goodstein.datasets")
+datasets = deferred("goodstein.datasets.catalogue")
 models = deferred("goodstein.command.models")
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -107,7 +107,7 @@ def region_of(text: str, planar: bool) -> Domain:
     """The polygon in a file: GeoJSON, the vertices in a table, or what geopandas reads."""
     try:
         if text.lower().endswith(SHAPEFILES):
-            return _from_geopandas(text)
+            return _from_geopandas(text, planar)
         source = find(text)
         if source.kind != "json":
             table = read(text, Wanted(None), Layout())
@@ -126,7 +126,7 @@ def region_of(text: str, planar: bool) -> Domain:
         raise error.told("--region", remedy=remedy) from None
 
 
-def _from_geopandas(text: str) -> Domain:
+def _from_geopandas(text: str, planar: bool) -> Domain:
     find_file(text)
     try:
         import geopandas
@@ -139,7 +139,7 @@ def _from_geopandas(text: str) -> Domain:
         frame = geopandas.read_file(text)
     except Exception as error:  # of the drivers below it, of many kinds
         raise InputError(f"--region: {quoted(text)} cannot be read: {short(str(error), 120)}.") from None
-    return Polygon(frame)
+    return Polygon(frame.set_crs(None, allow_override=True) if planar else frame)
 
 
 def find_file(text: str) -> None:

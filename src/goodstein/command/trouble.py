@@ -63,9 +63,7 @@ def run(command: Callable[[], Any]) -> int:
         click.echo(error.format_message(), err=True)
         return BAD_INPUT
     except click.UsageError as error:
-        context = error.ctx
-        help_ = f" Help: {context.command_path} --help." if context is not None else ""
-        return _fail(f"{_sentence(error.format_message())}{help_}", BAD_INPUT)
+        return _fail(f"{_sentence(error.format_message())}{_help(error)}", BAD_INPUT)
     except click.ClickException as error:
         return _fail(error.format_message(), BAD_INPUT)
     except BrokenPipeError:
@@ -81,6 +79,17 @@ def run(command: Callable[[], Any]) -> int:
         _shown(error)
         kind = f"{type(error).__name__}: {error}"
         return _fail(f"something went wrong inside: {kind}. With {TRACEBACK}=1 it says where.", INTERNAL)
+
+
+def _help(error: click.UsageError) -> str:
+    """Where to read on; for an argument that was left out, an example."""
+    if error.ctx is None:
+        return ""
+    shown = [line.strip() for line in (error.ctx.command.epilog or "").splitlines()]
+    example = next((line for line in shown if line.startswith("goodstein ")), None)
+    if isinstance(error, click.MissingParameter) and example:
+        return f" For example: {example}"
+    return f" Help: {error.ctx.command_path} --help."
 
 
 def _sentence(text: str) -> str:
