@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from os import PathLike
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -18,9 +20,9 @@ from goodstein.errors import InputError
 from goodstein.power.files import as_path, write_whole
 from goodstein.report.page import page
 from goodstein.results.detectable import Detectable, Move
-from goodstein.results.result import TestResult
+from goodstein.results.result import SMALL, TestResult
 from goodstein.results.tolerance import Tolerance
-from goodstein.text import Report, Table, plain, short, visible
+from goodstein.text import Report, Table, cut, plain, short, visible
 from goodstein.version import __version__
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ WIDTH = 96
 
 SHOWN = 5
 """Findings that are printed."""
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "goodstein": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +76,8 @@ class CheckResult(Report):
         Arguments of the call that were not left out, in words.
     command
         The command line that made this result, where one did.
+    versions
+        Of what the numbers depend on.
     """
 
     test: TestResult
@@ -78,6 +91,7 @@ class CheckResult(Report):
     missing: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     command: str | None = None
+    versions: Mapping[str, str] = field(default_factory=_versions)
 
     @property
     def pvalue(self) -> float:
@@ -161,15 +175,22 @@ class CheckResult(Report):
                 "command": self.command,
                 "seed": self.seed,
                 "options": dict(self.options),
-                "versions": versions(),
+                "versions": dict(self.versions),
             },
         }
 
     @property
     def call(self) -> str:
         """The call in Python that gives this result again."""
-        options = {**self.options} | ({} if self.level == 0.05 else {"level": f"{self.level:g}"})
+        options = dict(self.options) | ({} if self.level == SMALL else {"level": repr(self.level)})
+        if "domain" in options:
+            options["domain"] = "domain"  # in words it is no Python
+        # A name of ours is found in the package.
+        ours = set(import_module("goodstein").__all__)
         given = "".join(f"{name}={value}, " for name, value in options.items())
+        given = re.sub(
+            r"\b[A-Z]\w*(?=\()", lambda name: f"gs.{name[0]}" if name[0] in ours else name[0], given
+        )
         return f"gs.check(data, model, {given}rng={self.seed})"
 
     def rows(self) -> list[tuple[str, str]]:
@@ -178,8 +199,8 @@ class CheckResult(Report):
         audit = f"{'valid' if self.audit.valid else 'NOT valid'}, {len(self.audit.checks)} checks"
         audit += f", {len(failed)} with a warning (.audit)" if failed else ""
         return [
-            ("model", self.test.model),
-            ("data", self.data.words),
+            ("model", cut(self.test.model)),
+            ("data", cut(self.data.words)),
             *_named("what fails", self._what_fails()),
             ("how wrong", self._how_wrong()),
             ("could find", self._could_find()),
@@ -263,13 +284,3 @@ def _grouped(moves: tuple[Move, ...]) -> list[str]:
             ends = f"{least.words()} ({least.column}) to {most.words()} ({most.column})"
             found.append(f"{kind} one column by {ends}")
     return found
-
-
-def versions() -> dict[str, str]:
-    """Of what the numbers depend on."""
-    return {
-        "goodstein": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
