@@ -13,9 +13,9 @@ from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import as_kernel
+from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
-from goodstein.plot.pictures import null_distribution
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.detectable import Detectable, detectable_square, smallest_moves
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from goodstein.auditing import AuditReport
 
+
+pictures = deferred("goodstein.plot.choose")
 
 POWER = 0.8
 """With which probability something has to be found to be called detectable."""
@@ -498,6 +500,35 @@ class TestResult(Report):
             **({"members": [member.to_dict() for member in self.members]} if self.members else {}),
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The null distribution with the statistic marked; needs ``pip install "goodstein[plot]"``."""
-        return null_distribution(self, ax=ax)
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+        """A picture; needs ``pip install "goodstein[plot]"``.
+
+        Parameters
+        ----------
+        kind
+            - ``"where"``: where the model fails, with more data than it allows or with less;
+            - ``"null"``: the null distribution with the statistic marked;
+            - ``"contributions"``: what each observation contributes to the statistic;
+            - ``"pairs"``: margins and pairs of columns;
+            - ``"members"``: p-values of the members of a collection;
+            - ``"transform"``: shares of data below the model's quantiles, in simultaneous bands;
+            - ``"findings"``: what fails, effects with their intervals;
+            - None: where the model fails if that can be seen, otherwise members or the null distribution.
+        ax
+            Axes to draw on; None makes a new figure.
+        theme
+            "light" or "dark"; None takes colours of letters and paper from matplotlib's settings.
+
+        Returns
+        -------
+        matplotlib Axes, or a Figure where there are several.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> ax = gs.ksd_test(model.sample(60, rng=1), model, rng=1).plot("null")
+        >>> ax.get_xlabel()
+        'KSD², U-statistic'
+        """
+        return pictures.picture(self, kind, ax=ax, theme=theme)
