@@ -119,7 +119,7 @@ def check(
     return CheckResult(
         test=test,
         audit=report,
-        explanation=part("explanation", lambda: _explained(test, level, seed)),
+        explanation=part("explanation", lambda: test.explain(level=level, rng=seed)),
         tolerance=part("tolerance", lambda: test.tolerance(1.0 - level, rng=seed)),
         detectable=part("detectable", lambda: _detectable(test)),
         level=level,
@@ -142,13 +142,6 @@ def _thorough(problem: Problem, rng: np.random.Generator) -> list[Check]:
                 checks.append(check_identity(problem, rng))
     require_valid([report_of(problem, checks)])
     return checks
-
-
-def _explained(test: TestResult, level: float, seed: int) -> Any:
-    explain: Any = getattr(test, "explain", None)
-    if explain is None:
-        raise InputError("There are no views of such data in this version.")
-    return explain(level=level, rng=seed)
 
 
 def _detectable(test: TestResult) -> Detectable:

@@ -17,6 +17,7 @@ import scipy
 from goodstein.auditing.report import AuditReport
 from goodstein.checking.summary import DataSummary
 from goodstein.errors import InputError
+from goodstein.explain.explanation import Explanation
 from goodstein.power.files import as_path, write_whole
 from goodstein.report.page import page
 from goodstein.results.detectable import Detectable, Move
@@ -82,7 +83,7 @@ class CheckResult(Report):
 
     test: TestResult
     audit: AuditReport
-    explanation: Any
+    explanation: Explanation | None
     tolerance: Tolerance | None
     detectable: Detectable | None
     level: float
@@ -128,20 +129,15 @@ class CheckResult(Report):
         """Everything that a reader of the p-value should know."""
         return self.test.notes
 
-    @property
-    def failures(self) -> tuple[Any, ...]:
-        """The findings of the explanation that fail by themselves, those with the most evidence first."""
-        return () if self.explanation is None else tuple(f for f in self.explanation.findings if f.fails)
-
-    def explain(self) -> Any:
+    def explain(self) -> Explanation:
         """What fails, in words; printed it is a table."""
         if self.explanation is None:
             raise InputError(self.missing.get("explanation", "Nothing is known of what fails."))
         return self.explanation
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The picture of the test; needs ``pip install "goodstein[plot]"``."""
-        return self.test.plot(ax=ax)
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+        """A picture of the test, as :meth:`TestResult.plot` draws it; needs ``goodstein[plot]``."""
+        return self.test.plot(kind, ax=ax, theme=theme)
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a report of one page, which needs nothing else; the file is written whole or not at all.
@@ -211,12 +207,14 @@ class CheckResult(Report):
     def _what_fails(self) -> list[str]:
         if self.explanation is None:
             return [f"not known: {self.missing['explanation']}"]
-        found = [f"{f.statement} (adjusted p = {f.adjusted:.2g})" for f in self.failures]
+        # The explanation knows which findings say the same.
+        lines = [line for table in self.explanation._tables() for line in table.lines]
+        found = [f"{statement} (adjusted p {p})" for _, statement, p in lines]
         if not found:
-            return ["no view of the data fails by itself"]
+            return [f"none of {len(self.explanation)} views of the data by itself"]
         if not self.rejected:
             found.insert(0, "nothing for certain, since the test does not reject; by itself would fail:")
-        more = len(found) - SHOWN
+        more = len(self.explanation.failing) - len(lines[:SHOWN])
         return [*found[:SHOWN], *([f"and {more} more (.explain())"] if more > 0 else [])]
 
     def _how_wrong(self) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import re
+import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from goodstein.errors import Explained
+from goodstein.plot.style import svg
 from goodstein.report.elements import Html, element
 
 if TYPE_CHECKING:
     from goodstein.checking.result import CheckResult
 
 LARGEST = 250_000
-"""Characters of one picture; four of them leave a page below a megabyte."""
+"""Characters of one picture."""
 
-SAVED: dict[str, Any] = {"format": "svg", "metadata": {"Date": None, "Creator": None}}
+ALL = 800_000
+"""Of all of them; a page stays below a megabyte."""
 
 
 class Picture(NamedTuple):
@@ -33,41 +35,47 @@ def pictures(result: CheckResult) -> list[Html]:
         import matplotlib.pyplot as plt
     except ImportError:
         return [element("p", 'No pictures: they need pip install "goodstein[plot]".')]
-    found = []
-    for number, picture in enumerate(_planned(result)):
-        settings = {"svg.fonttype": "none", "svg.hashsalt": "goodstein", "text.usetex": False}
-        before = plt.get_fignums()
+    found: list[Html] = []
+    for picture in _planned(result):
+        before = set(plt.get_fignums())
         try:
-            with plt.rc_context({**settings}):
-                drawn: Any = result.test.plot()
-                out = io.StringIO()
-                getattr(drawn, "figure", drawn).savefig(out, **SAVED)
-            found.append(_figure(out.getvalue(), picture, f"p{number}"))
+            with warnings.catch_warnings(), plt.rc_context({"svg.fonttype": "none"}):
+                warnings.simplefilter("ignore")  # of letters that are missing in a font, and the like
+                drawn = svg(result.plot(picture.kind, theme="light"))
+            taken = sum(map(len, found))
+            found.append(_figure(drawn, picture, f"p{len(found)}", min(LARGEST, ALL - taken)))
         except (Explained, ValueError) as error:
             found.append(element("p", f"{picture.title}: not drawn. {error}"))
         finally:
-            for figure in set(plt.get_fignums()) - set(before):
+            for figure in set(plt.get_fignums()) - before:
                 plt.close(figure)
     return found
 
 
 def _planned(result: CheckResult) -> Iterator[Picture]:
     test = result.test
-    p = f"p = {test.pvalue:.2g}"
+    yield Picture(
+        "where",
+        "Where there are more data than the model allows, and where there are less",
+        "Picture of the regions in which there are more data than the model allows, or less.",
+    )
+    if result.explanation is not None and result.explanation.findings:
+        first = result.explanation.findings[0].statement
+        yield Picture("findings", "Views of the data beside the model", f"Effects with intervals: {first}")
     yield Picture(
         "null",
         "The statistic among those of a true model",
         f"Histogram of {len(test.null_distribution)} draws of the statistic under the model, with the "
-        f"observed value marked, {p}.",
+        f"observed value marked, p = {test.pvalue:.2g}.",
     )
 
 
-def _figure(svg: str, picture: Picture, prefix: str) -> Html:
-    if len(svg) > LARGEST:
-        return element("p", f"{picture.title}: left out, because it would take {len(svg) // 1000} kB.")
+def _figure(drawn: str, picture: Picture, prefix: str, most: int) -> Html:
+    if len(drawn) > most:
+        return element("p", f"{picture.title}: left out, because it would take {len(drawn) // 1000} kB.")
     return element(
         "figure",
-        Html(inline(svg, prefix)),
+        Html(inline(drawn, prefix)),
         element("figcaption", picture.title),
         role="img",
         aria_label=picture.alternative,
