@@ -33,6 +33,9 @@ from goodstein.validation import as_generator, draw_seed
 COLUMNS = 5
 """Columns whose moves are looked for; each takes two evaluations of all members, and more for its size."""
 
+ROWS = 5
+"""Rows that are named."""
+
 Part = TypeVar("Part")
 
 
@@ -115,11 +118,14 @@ def check(
             missing[name] = error.bare
             return None
 
+    explanation = part("explanation", lambda: test.explain(level=level, rng=seed))
+    if explanation is None:
+        missing["explanation"] += _outstanding(test, level, seed)
     options = {"domain": domain, "operators": named, "null": None if isinstance(null, str) else null}
     return CheckResult(
         test=test,
         audit=report,
-        explanation=part("explanation", lambda: test.explain(level=level, rng=seed)),
+        explanation=explanation,
         tolerance=part("tolerance", lambda: test.tolerance(1.0 - level, rng=seed)),
         detectable=part("detectable", lambda: _detectable(test)),
         level=level,
@@ -142,6 +148,20 @@ def _thorough(problem: Problem, rng: np.random.Generator) -> list[Check]:
                 checks.append(check_identity(problem, rng))
     require_valid([report_of(problem, checks)])
     return checks
+
+
+def _outstanding(test: TestResult, level: float, seed: int) -> str:
+    """Observations that stand out, where nothing else is known of what fails."""
+    try:
+        found = test.contributions(level=1.0 - level, rng=seed)
+    except (InputError, SamplingError):
+        return ""
+    rows = found.row[found.flagged]
+    if not len(rows):
+        return " No observation stands out."
+    first = ", ".join(map(str, rows[:ROWS]))
+    more = ", …" if len(rows) > ROWS else ""
+    return f" {len(rows)} of {len(found)} observations stand out: rows {first}{more}."
 
 
 def _detectable(test: TestResult) -> Detectable:

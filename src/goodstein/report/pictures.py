@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from goodstein.errors import Explained
 from goodstein.plot.style import svg
@@ -13,12 +16,16 @@ from goodstein.report.elements import Html, element
 
 if TYPE_CHECKING:
     from goodstein.checking.result import CheckResult
+    from goodstein.results.result import TestResult
 
 LARGEST = 250_000
 """Characters of one picture."""
 
 ALL = 800_000
 """Of all of them; a page stays below a megabyte."""
+
+MOST_ROWS = 2000
+"""Observations that pictures are made of."""
 
 
 class Picture(NamedTuple):
@@ -36,12 +43,13 @@ def pictures(result: CheckResult) -> list[Html]:
     except ImportError:
         return [element("p", 'No pictures: they need pip install "goodstein[plot]".')]
     found: list[Html] = []
+    test = thinned(result.test)
     for picture in _planned(result):
         before = set(plt.get_fignums())
         try:
             with warnings.catch_warnings(), plt.rc_context({"svg.fonttype": "none"}):
                 warnings.simplefilter("ignore")  # of letters that are missing in a font, and the like
-                drawn = svg(result.plot(picture.kind, theme="light"))
+                drawn = svg(test.plot(picture.kind, theme="light"))
             taken = sum(map(len, found))
             found.append(_figure(drawn, picture, f"p{len(found)}", min(LARGEST, ALL - taken)))
         except (Explained, ValueError) as error:
@@ -52,21 +60,34 @@ def pictures(result: CheckResult) -> list[Html]:
     return found
 
 
+def thinned(test: TestResult) -> TestResult:
+    """The same test of a part of the data, evenly spaced in their order, where they are many."""
+    if not test.asked or len(test.asked[0].data) <= MOST_ROWS:
+        return test
+    n = len(test.asked[0].data)
+    rows = np.linspace(0, n - 1, MOST_ROWS).astype(np.intp)
+    some = test.asked[0].data.take(rows)
+    return replace(test, n=len(some), asked=tuple(problem.with_data(some) for problem in test.asked))
+
+
 def _planned(result: CheckResult) -> Iterator[Picture]:
-    test = result.test
+    n, draws = result.data.n, len(result.test.null_distribution)
+    part = f" ({MOST_ROWS} of {n} observations, evenly spaced in their order)" if n > MOST_ROWS else ""
     yield Picture(
         "where",
-        "Where there are more data than the model allows, and where there are less",
-        "Picture of the regions in which there are more data than the model allows, or less.",
+        f"Where there are more data than the model allows, and where there are less{part}",
+        "Picture of the places at which there are more data than the model allows, or less.",
     )
-    if result.explanation is not None and result.explanation.findings:
-        first = result.explanation.findings[0].statement
-        yield Picture("findings", "Views of the data beside the model", f"Effects with intervals: {first}")
+    yield Picture(
+        "transform",
+        f"Shares of the data below quantiles of the model, which a true model leaves in the band{part}",
+        "Shares of the data below quantiles of the model, with simultaneous bands for a true model.",
+    )
     yield Picture(
         "null",
         "The statistic among those of a true model",
-        f"Histogram of {len(test.null_distribution)} draws of the statistic under the model, with the "
-        f"observed value marked, p = {test.pvalue:.2g}.",
+        f"Histogram of {draws} draws of the statistic under the model, with the observed value marked, "
+        f"p = {result.pvalue:.2g}.",
     )
 
 
