@@ -28,7 +28,7 @@ def frame(x: np.ndarray, *names: str) -> pd.DataFrame:
 def axis() -> gs.TestResult:
     rng = np.random.default_rng(1)
     waiting = np.concatenate([rng.normal(54, 6, 100), rng.normal(80, 6, 180)])
-    model = gs.families.Normal(waiting.mean(), waiting.var())
+    model = gs.families.Normal(70.0, 180.0)
     return gs.ksd_test(frame(rng.permutation(waiting), "minutes to the next eruption"), model, rng=1)
 
 
@@ -40,9 +40,9 @@ def polygon() -> gs.TestResult:
 
 def plane() -> gs.TestResult:
     rng = np.random.default_rng(3)
-    x = rng.standard_normal((400, 2))
-    x[:, 1] = 0.8 * x[:, 1] + 0.35 * (x[:, 0] ** 2 - 1)
-    model = gs.families.Normal(x.mean(axis=0), np.cov(x.T))
+    x = rng.standard_normal((500, 2))
+    x[:, 1] = 0.7 * x[:, 1] + 0.6 * (x[:, 0] ** 2 - 1)
+    model = gs.families.Normal([0.0, 0.0], [[1.0, 0.0], [0.0, 1.2]])
     return gs.ksd_test(frame(x, "length in mm", "width in mm"), model, rng=1)
 
 
@@ -115,8 +115,9 @@ def conditional() -> gs.TestResult:
 def several() -> gs.TestResult:
     rng = np.random.default_rng(1)
     x = rng.standard_normal((300, 4))
-    x[:, 3] = 0.5 * x[:, 0] * x[:, 1] + 0.8 * x[:, 3]
-    model = gs.families.Normal(x.mean(axis=0), np.cov(x.T))
+    x[:, 3] = 0.8 * x[:, 0] + 0.3 * x[:, 3] + 0.5
+    x[:, 2] = np.abs(x[:, 2])
+    model = gs.families.Normal(np.zeros(4), np.eye(4))
     return gs.ksd_test(frame(x, "height", "weight", "age", "dose"), model, rng=1)
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from goodstein.problems.problem import Problem
     from goodstein.results.result import TestResult
 
-DRAWS = 20_000
+DRAWS = 50_000
 """Draws from the model, from which its curve is made."""
-MOST_BINS = 60
+LEAST_BINS, MOST_BINS = 20, 60
 MARGIN = 0.12
 """Share of the range of the data by which the picture goes beyond it."""
 LONG_TAILS = 6.0
@@ -31,7 +31,8 @@ def along_axis(ax: Axes, result: TestResult, problem: Problem, level: float, col
     data, domain = problem.observations, problem.domain
     x = data[:, 0]
     closed = domain.dim == 2
-    low, high = view(x, *ends(domain))
+    drawn = model_draws(problem, DRAWS)
+    low, high = view(x, *ends(domain), None if drawn is None else drawn[:, 0])
     edges = np.linspace(low, high, places_for(len(x), 100, 400) + 1)
     middles = 0.5 * (edges[1:] + edges[:-1])
     points = np.column_stack([middles, 1.0 - middles]) if closed else middles[:, None]
@@ -40,8 +41,7 @@ def along_axis(ax: Axes, result: TestResult, problem: Problem, level: float, col
     seen = np.zeros(len(middles))
     seen[inside] = ratio(found)
     spans(ax, edges, seen, colours)
-    bins = np.histogram_bin_edges(x[(x >= low) & (x <= high)], "auto", (low, high))
-    bins = bins if len(bins) <= MOST_BINS + 1 else np.linspace(low, high, MOST_BINS + 1)
+    bins = bins_of(x, low, high)
     counts, _ = np.histogram(x, bins)
     width = np.diff(bins)
     ax.bar(
@@ -55,7 +55,6 @@ def along_axis(ax: Axes, result: TestResult, problem: Problem, level: float, col
         label="data",
         alpha=0.85,
     )
-    drawn = model_draws(problem, DRAWS)
     if drawn is not None:
         expected, _ = np.histogram(drawn[:, 0], bins)
         ax.stairs(expected / (DRAWS * width), bins, color=colours.ink, linewidth=1.6, label="model")
@@ -82,14 +81,25 @@ def ends(domain: Any) -> tuple[float, float]:
     return float(np.ravel(lower)[0]), float(np.ravel(upper)[0])
 
 
-def view(x: Array, lower: float = -np.inf, upper: float = np.inf) -> tuple[float, float]:
-    """From where to where a picture goes: over the data and a little beyond, but not along endless tails."""
+def view(
+    x: Array, lower: float = -np.inf, upper: float = np.inf, drawn: Array | None = None
+) -> tuple[float, float]:
+    """From where to where a picture goes: a little beyond data and draws, but not along endless tails."""
     low, high = float(x.min()), float(x.max())
     near, far = np.quantile(x, [0.01, 0.99])
     if high - low > LONG_TAILS * (far - near) > 0:
         low, high = max(low, near - 2.0 * (far - near)), min(high, far + 2.0 * (far - near))
+    if drawn is not None:  # also where the model expects data and there are none
+        width, (near, far) = high - low, np.quantile(drawn, [0.005, 0.995])
+        low, high = min(low, max(near, low - width)), max(high, min(far, high + width))
     room = MARGIN * (high - low) or max(1.0, abs(low)) * MARGIN
     return max(low - room, lower), min(high + room, upper)
+
+
+def bins_of(x: Array, low: float, high: float) -> Array:
+    """Edges of the bars of a histogram: as many as the data wish for, within bounds."""
+    wished = len(np.histogram_bin_edges(x[(x >= low) & (x <= high)], "auto", (low, high))) - 1
+    return np.linspace(low, high, int(np.clip(wished, LEAST_BINS, MOST_BINS)) + 1)
 
 
 def outside(x: Array, low: float, high: float) -> str:

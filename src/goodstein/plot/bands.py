@@ -31,7 +31,7 @@ PLACES = 99
 """At how many places bands are computed at most."""
 LARGEST = 2000
 """Observations beyond which normal quantiles serve, with the γ of so many."""
-HALVINGS = 18
+HALVINGS = 12
 
 
 def bands(n: int, level: float = 0.95, draws: int | None = None) -> tuple[Array, Array, Array]:

@@ -88,7 +88,8 @@ def over_board(ax: Axes, result: TestResult, problem: Problem, level: float, col
                 tag(ax, i, j + 0.33, side, colours, fontsize=7)
     i, j = np.nonzero(counts)
     size = (min(28.0, 240.0 / len(levels))) ** 2 / counts.max() * counts[i, j]
-    ax.scatter(i, j, s=size, color=colours.faint, zorder=3, label="observations, by area", alpha=0.9)
+    ax.scatter(i, j, s=size, color=colours.faint, zorder=3, alpha=0.9)
+    ax.plot([], [], "o", color=colours.faint, markersize=6, label="observations, by area")
     names = names_of(result.columns, 2)
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.set(xlim=(-0.6, len(levels) - 0.4), ylim=(-0.6, len(levels) - 0.4), aspect="equal")

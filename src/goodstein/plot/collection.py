@@ -8,12 +8,11 @@ import numpy as np
 
 from goodstein.errors import InputError
 from goodstein.plot.style import bare, canvas, finish, safe
-from goodstein.text import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from goodstein.results.result import TestResult
+    from goodstein.results.result import Member, TestResult
 
 
 def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
@@ -58,13 +57,7 @@ def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = N
         return finish(ax, f"{result.model}, n = {result.n}, p = {result.pvalue:.3g} of all together")
 
 
-def _name(member: object) -> str:
+def _name(member: Member) -> str:
     """An operator and its kernel in few words."""
-    operator, kernel = (
-        readable(getattr(member, part))
-        .replace("metric=", "")
-        .replace("bandwidth=", "")
-        .replace(", exponent=-0.5", "")
-        for part in ("operator", "kernel")
-    )
+    operator, kernel = member.line()[:2]
     return f"{safe(operator, 44)}  {safe(kernel, 26)}"

@@ -47,7 +47,7 @@ def over_time(ax: Axes, result: TestResult, problem: Problem, level: float, colo
         said, extra = sentences(found, seen), entries(colours, seen, found.what)
     times, survival, low, high = kaplan_meier(data, level)
     steps = {"step": "post", "color": colours.data, "alpha": 0.6, "linewidth": 0}
-    ax.fill_between(times, low, high, **steps, label=f"its limits, {level:.0%} at each time")
+    ax.fill_between(times, low, high, **steps, label=f"Kaplan–Meier, {level:.0%} limits at each time")
     ax.step(times, survival, where="post", color=colours.ink, linewidth=1.8, label="Kaplan–Meier")
     censored = np.sort(data.durations[~data.event_observed])
     if len(censored):
@@ -90,8 +90,9 @@ def kaplan_meier(data: Censored, level: float) -> tuple[Array, Array, Array, Arr
         spread = np.sqrt(np.cumsum(events / (risk * (risk - events))))
         factor = np.exp(z * spread / np.abs(np.log(survival)))
         low, high = survival**factor, survival ** (1.0 / factor)
-    known = np.isfinite(factor)
-    low, high = np.where(known, low, 0.0), np.where(known, high, np.minimum(1.0, survival + (survival == 0)))
+    # Where nobody is left Greenwood has no limits: those before stay, and nothing is known from below.
+    last_known = np.maximum.accumulate(np.where(np.isfinite(factor), np.arange(len(factor)), 0))
+    low, high = np.where(np.isfinite(factor), low, 0.0), high[last_known]
     last = float(data.durations.max())
     ends = [1.0], [survival[-1] if len(survival) else 1.0]
     curves = [

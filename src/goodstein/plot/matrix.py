@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import Explained, InputError
-from goodstein.plot.axis import MOST_BINS, model_draws, view
+from goodstein.plot.axis import bins_of, model_draws, view
 from goodstein.plot.sides import words
 from goodstein.plot.style import VECTORS, Palette, bare, drawing, drawn_rows, left_out, names_of, safe
 from goodstein.types import Array
@@ -54,7 +54,7 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
         figure, axes = plt.subplots(
             shown, shown, figsize=(width, width + 0.5), squeeze=False, layout="constrained", sharex="col"
         )
-        views = [view(data[:, j]) for j in range(shown)]
+        views = [view(data[:, j], drawn=None if drawn is None else drawn[:, j]) for j in range(shown)]
         for i, j in np.ndindex(shown, shown):
             ax = axes[i, j]
             bare(ax)
@@ -100,12 +100,12 @@ def _marks(result: TestResult, level: float) -> tuple[npt.NDArray[np.intp], str]
     numbers = result.asked[0].data.row_numbers
     place = np.searchsorted(numbers, parts.row[parts.flagged])
     marks[place] = np.sign(parts.contribution[parts.flagged]).astype(np.intp)
-    return marks, f"Marked: contributions beyond limits for all observations together, {level:.0%}."
+    limits = f"beyond limits for all observations together, {level:.0%}."
+    return marks, f"Marked: contributions {limits}" if marks.any() else f"No observation contributes {limits}"
 
 
 def _margin(ax: Axes, x: Array, drawn: Array | None, limits: tuple[float, float], colours: Palette) -> None:
-    bins = np.histogram_bin_edges(x, "auto", limits)
-    bins = bins if len(bins) <= MOST_BINS else np.linspace(*limits, MOST_BINS)
+    bins = bins_of(x, *limits)
     ax.hist(x, bins, density=True, color=colours.data, label="data")
     if drawn is not None:
         shares = np.histogram(drawn, bins)[0] / (len(drawn) * np.diff(bins))

@@ -33,18 +33,20 @@ def over_patterns(plt: Any, result: TestResult, problem: Problem, level: float, 
             ax.set_axis_off()
             continue
         pattern: Array = problem.data[int(parts.row[k])]  # type: ignore[index]
-        outline_of(ax, boundary(problem.domain) if problem.domain.dim == 2 else [], colours)
+        outline_of(ax, boundary(problem.domain), colours)
         some = pattern[drawn_rows(len(pattern), MOST)] if len(pattern) else pattern
         y = some[:, 1] if some.shape[1] > 1 else np.zeros(len(some))
         ax.scatter(some[:, 0], y, s=7, color=colours.more if parts.flagged[k] else colours.ink, linewidths=0)
         blank(ax)
         said = "\nbeyond the limits" if parts.flagged[k] else ""
         ax.set_title(f"pattern {parts.row[k]}, {len(pattern)} points{said}", fontsize="small", loc="left")
+    dim = problem.domain.dim
+    seen = "" if dim <= 2 else f" Seen along the first two of {dim} coordinates."
     flagged = int(parts.flagged.sum())
     figure.suptitle(f"{safe(result.model, 60)}, {result.n} patterns", x=0.02, ha="left", fontsize="medium")
     figure.supxlabel(
         f"The {shown} of {result.n} patterns that contribute most to the statistic.\n"
-        f"{flagged} lie beyond limits for all patterns together, {level:.0%}.",
+        f"{flagged} lie beyond limits for all patterns together, {level:.0%}.{seen}",
         fontsize=7.5,
     )
     return figure

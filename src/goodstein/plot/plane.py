@@ -11,7 +11,7 @@ from goodstein.domains.box import Box
 from goodstein.domains.circle import TURN, Torus
 from goodstein.domains.polygon import Polygon
 from goodstein.domains.polytope import Polytope
-from goodstein.plot.axis import outside, view
+from goodstein.plot.axis import model_draws, outside, view
 from goodstein.plot.sides import entries, places_for, ratio, regions, sentences
 from goodstein.plot.style import VECTORS, Palette, bare, drawn_rows, finish, left_out, names_of
 from goodstein.types import Array
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from goodstein.problems.problem import Problem
     from goodstein.results.result import TestResult
 
+DRAWS = 5_000
 LEAST, MOST = 15, 45
 """Places along a side of the grid."""
 
@@ -33,7 +34,8 @@ def over_plane(ax: Axes, result: TestResult, problem: Problem, level: float, col
     conditional = pairs.shape[1] != domain.dim
     torus = isinstance(domain, Torus)
     xy = np.mod(pairs, TURN) if torus else pairs
-    limits = [(0.0, TURN)] * 2 if torus else _limits(domain, xy, conditional)
+    drawn = None if conditional or torus or boundary(domain) else model_draws(problem, DRAWS)
+    limits = [(0.0, TURN)] * 2 if torus else _limits(domain, xy, conditional, drawn)
     side = int(np.sqrt(places_for(len(xy), LEAST**2, MOST**2)))
     axes = [middles(low, high, side) for low, high in limits]
     x, y = np.meshgrid(*axes)
@@ -46,7 +48,7 @@ def over_plane(ax: Axes, result: TestResult, problem: Problem, level: float, col
     # To the edges of the picture, which the middles of cells do not reach.
     wide = [np.concatenate([[low], axis, [high]]) for axis, (low, high) in zip(axes, limits, strict=True)]
     x, y = np.meshgrid(*wide)
-    regions(ax, x, y, np.pad(seen, 1, "edge"), colours, clip)
+    regions(ax, x, y, np.pad(seen, 1, "edge"), colours, clip, np.pad(inside.reshape(seen.shape), 1))
     scatter(ax, xy[:, 0], xy[:, 1], colours)
     names = names_of(result.columns, 2)
     ax.set(xlim=limits[0], ylim=limits[1], xlabel=names[0], ylabel=names[1])
@@ -117,8 +119,8 @@ def boundary(domain: Any) -> list[Array]:
         return [np.asarray(domain.center) + domain.radius * around]
     if isinstance(domain, Polytope) and domain.bounded:
         return [_corners(np.asarray(domain.A), np.asarray(domain.b))]
-    if isinstance(domain, Box) and domain.bounded:
-        (x0, y0), (x1, y1) = domain.lower, domain.upper
+    if isinstance(domain, Box) and domain.bounded and domain.dim > 1:
+        (x0, y0), (x1, y1) = domain.lower[:2], domain.upper[:2]
         return [np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])]
     return []
 
@@ -138,7 +140,7 @@ def _corners(a: Array, b: Array) -> Array:
     return np.asarray(kept[np.argsort(np.arctan2(around[:, 1], around[:, 0]))])
 
 
-def _limits(domain: Any, xy: Array, conditional: bool) -> list[tuple[float, float]]:
+def _limits(domain: Any, xy: Array, conditional: bool, drawn: Array | None) -> list[tuple[float, float]]:
     if conditional:
         box = isinstance(domain, Box)
         ends = (float(domain.lower[0]), float(domain.upper[0])) if box else (-np.inf, np.inf)
@@ -149,9 +151,9 @@ def _limits(domain: Any, xy: Array, conditional: bool) -> list[tuple[float, floa
         room = 0.03 * np.ptp(corners, axis=0)
         low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
         return [(float(low[j]), float(high[j])) for j in range(2)]
-    if isinstance(domain, Box):
-        return [view(xy[:, j], float(domain.lower[j]), float(domain.upper[j])) for j in range(2)]
-    return [view(xy[:, j]) for j in range(2)]
+    lower, upper = (domain.lower, domain.upper) if isinstance(domain, Box) else ([-np.inf] * 2, [np.inf] * 2)
+    columns = [None, None] if drawn is None else list(drawn.T)
+    return [view(xy[:, j], float(lower[j]), float(upper[j]), columns[j]) for j in range(2)]
 
 
 def _within(xy: Array, limits: list[tuple[float, float]]) -> Any:

@@ -73,7 +73,7 @@ def sentences(found: Witness, seen: Array) -> tuple[str, ...]:
     if (np.abs(seen) > 1).any():
         said = f"Coloured beyond {limits}; stronger beyond twice these."
     else:
-        said = f"Nowhere beyond {limits}: chance explains every difference."
+        said = f"Nowhere beyond {limits}: no single place stands out."
     return (said, *found.notes)
 
 
@@ -104,8 +104,12 @@ def runs(mask: Any) -> list[tuple[int, int]]:
     return list(zip(np.flatnonzero(steps > 0).tolist(), np.flatnonzero(steps < 0).tolist(), strict=True))
 
 
-def regions(ax: Axes, x: Array, y: Array, seen: Array, colours: Palette, clip: Any = None) -> None:
+def regions(
+    ax: Axes, x: Array, y: Array, seen: Array, colours: Palette, clip: Any = None, inside: Any = True
+) -> None:
     """Colour the parts of a plane that lie beyond the limits, on a grid (k, l), cut along an outline."""
+    from scipy.ndimage import distance_transform_edt
+
     drawn = []
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
         colour, values = colours.side(side), np.clip(sign * seen, 0.0, 1e6)
@@ -121,7 +125,9 @@ def regions(ax: Axes, x: Array, y: Array, seen: Array, colours: Palette, clip: A
         hatch.set_linewidth(0.0)
         line = ax.contour(x, y, values, levels=[STEPS[0]], colors=[colour], linewidths=1.2)
         drawn += [hatch, line]
-        top = np.unravel_index(np.argmax(values), values.shape)
+        # Where there is most room for the word: the innermost place of the largest region.
+        room = distance_transform_edt(np.pad((values > STEPS[0]) & inside, 1))[1:-1, 1:-1]
+        top = np.unravel_index(np.argmax(room), values.shape)
         tag(ax, float(x[top]), float(y[top]), side, colours)
     for one in drawn:
         if clip is not None:

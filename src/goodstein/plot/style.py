@@ -33,8 +33,8 @@ MOST_POINTS = 2000
 """Observations that are drawn at most."""
 VECTORS = 300
 """Points beyond which a cloud is stored as pixels, so that a file stays small."""
-SMALL_PRINT = 7.5
-"""Size of the letters of a caption."""
+SMALL_PRINT, ENTRY = 7.5, 8.5
+"""Sizes of the letters of a caption and of a legend."""
 LONGEST_NAME = 40
 """Characters of a name that came with data."""
 
@@ -44,7 +44,11 @@ INKS = {"light": ("#1f2328", "#ffffff"), "dark": ("#e6e6e6", "#16181d")}
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8a8a", "#a6761d")
 MARKERS = "osD^vP*X"
 
-HATCHES = {"more": "////", "less": "...."}
+FIRST = ("data", "observations", "Kaplan–Meier")
+"""What a legend names first."""
+
+HATCHES = {"more": "////", "less": "----"}
+"""Lines alone: every dot of a hatch is a circle, and a file of circles is large."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +120,20 @@ def safe(text: object, longest: int = LONGEST_NAME) -> str:
 def set_title(ax: Axes, text: str) -> None:
     """A title to the left, on as many lines as it needs, in a smaller font where these are many."""
     title = ax.set_title("", loc="left")
-    font = float(title.get_fontsize())
+    if len(ax.figure.axes) == 1:  # how wide the axes are is known when their labels are laid out
+        ax.figure.draw_without_rendering()
     width = 72.0 / ax.figure.dpi * ax.get_window_extent().width
+    font, lines = fitted(text, width, float(title.get_fontsize()))
+    title.set(text=lines, fontsize=font)
+
+
+def fitted(text: str, width: float, font: float) -> tuple[float, str]:
+    """A size of the font and the lines of a text that has so many points of width."""
     for share in SHRUNK:
         lines = wrap(safe(text, 1000), max(20, int(width / (CHARACTER * share * font))))
         if len(lines) <= MOST_LINES:
             break
-    title.set(text="\n".join(lines), fontsize=share * font)
+    return share * font, "\n".join(lines)
 
 
 def bare(ax: Axes, *sides: str) -> None:
@@ -157,20 +168,21 @@ def names_of(columns: Sequence[str] | None, count: int, default: str = "column")
 
 def finish(ax: Axes, title: str, *sentences: str, extra: Sequence[Any] = (), columns: int = 2) -> Axes:
     """Title, legend and small print; the last two below the axes, where they hide nothing."""
-    set_title(ax, title)
     text = safe(" ".join(sentence for sentence in sentences if sentence), 1000)
     handles, labels = ax.get_legend_handles_labels()
     shown = dict(zip(labels, handles, strict=True)) | {entry.get_label(): entry for entry in extra}
-    handles, labels = list(shown.values()), list(shown)
+    labels = sorted(shown, key=lambda label: label not in FIRST)  # the others in the order of drawing
+    handles = [shown[label] for label in labels]
     options: dict[str, Any] = {"frameon": False, "title_fontsize": SMALL_PRINT, "alignment": "left"}
     if len(ax.figure.axes) == 1 and ax.figure.get_layout_engine() is not None:
         width = 72.0 * ax.figure.get_size_inches()[0]
-        options["title"] = "\n".join(wrap(text, int(width / (0.52 * SMALL_PRINT)))) or None
-        ax.figure.legend(
-            handles, labels, loc="outside lower center", ncol=columns, fontsize="small", **options
-        )
+        longest = max(map(len, labels), default=0) + 6
+        columns = max(1, min(columns, int(width / (CHARACTER * ENTRY * longest))))
+        options["title"] = "\n".join(wrap(text, int(width / (CHARACTER * SMALL_PRINT)))) or None
+        ax.figure.legend(handles, labels, loc="outside lower center", ncol=columns, fontsize=ENTRY, **options)
     elif handles:
         ax.legend(handles, labels, loc="best", fontsize="x-small", **options)
+    set_title(ax, title)
     return ax
 
 

@@ -46,7 +46,7 @@ def over_triangle(ax: Axes, result: TestResult, problem: Problem, level: float, 
             ends[0, (corner + 1) % 3] = ends[1, (corner + 2) % 3] = 1.0 - share
             ax.plot(*place(ends).T, color=colours.faint, linewidth=0.4, alpha=0.6, zorder=0.4)
     frame = outline_of(ax, [CORNERS], colours)
-    regions(ax, x, y, seen, colours, frame)
+    regions(ax, x, y, seen, colours, frame, inside.reshape(x.shape))
     spots = place(data)
     scatter(ax, spots[:, 0], spots[:, 1], colours)
     _label(ax, names_of(result.columns, 3, "part"), colours)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DRAWS = 20_000
 """Draws of the model at least; ten times the data where that is more, but no more than a million."""
-SIMULATED = 499
+SIMULATED = 999
 """Data sets like censored ones."""
 MOST_COLUMNS = 8
 DASHES = ("-", "--", "-.", ":")
@@ -56,18 +56,21 @@ def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme
     with canvas(ax, theme) as (ax, colours):
         curves, notes = _curves(result, level)
         z, _, low, high, _ = curves[0]
-        label = f"band of a true model, {level:.0%} for all places"
+        together = "places" if len(curves) == 1 else "places and columns"
+        label = f"band of a true model, {level:.0%} for all {together}"
         ax.fill_between(z, low - z, high - z, color=colours.data, alpha=0.55, linewidth=0, label=label)
         ax.axhline(0.0, color=colours.ink, linewidth=0.9)
         leaves = []
         for k, (z, share, low, high, name) in enumerate(curves):
             style = {"color": SERIES[k % len(SERIES)], "linestyle": DASHES[k % len(DASHES)], "linewidth": 1.6}
-            ax.plot(np.r_[0, z, 1], np.r_[0, share - z, 0], **style, label=name)
+            ax.plot(z, share - z, **style, label=name)
             beyond = (share < low - 1e-12) | (share > high + 1e-12)
             if beyond.any():
                 leaves.append(name)
                 ax.plot(z[beyond], (share - z)[beyond], "D", color=style["color"], markersize=3.5)
-        ax.set(xlim=(0, 1), xlabel="probability under the model", ylabel="share of data below it, less that")
+        ax.set(
+            xlim=(0, 1), xlabel="probability under the model", ylabel="share of data below it − probability"
+        )
         bare(ax)
         title = f"Beyond the bands: {', '.join(leaves)}" if leaves else "Within the bands"
         return finish(
