@@ -34,6 +34,16 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def cut(text: str, most: int = 300) -> str:
+    """The beginning of a long text.
+
+    >>> from goodstein.text import cut
+    >>> cut("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def as_html(text: str) -> str:
     """The text inside an element or an attribute of a page."""
     return html.escape(visible(text))
@@ -58,18 +68,21 @@ class Table:
         return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
     def html(self) -> str:
-        """The same for a notebook."""
-        left = "" if self.header else " style='text-align:left'"
+        """The same for a page: words to the left, and headers that say what they head."""
 
-        def row(line: Line, first: str, others: str) -> str:
-            tags = [first, *[others] * (len(line) - 1)]
-            cells = (f"<{t}{left}>{as_html(cell)}</{t}>" for t, cell in zip(tags, line, strict=True))
+        def cell(tag: str, text: str, column: int) -> str:
+            side = " style='text-align:left'" if self._is_words(column) else ""
+            return f"<{tag}{side}>{as_html(text)}</{tag[:2]}>"
+
+        def row(first: str, others: str, line: Line) -> str:
+            cells = (cell(others if i or not text else first, text, i) for i, text in enumerate(line))
             return f"<tr>{''.join(cells)}</tr>"
 
-        rows = [row(self.header, "th", "th")] if self.header else []
-        rows += [row(line, "td" if self.header else "th", "td") for line in self.lines]
+        head = "th scope='col'"
+        heads = f"<thead>{row(head, head, self.header)}</thead>" if self.header else ""
+        rows = [row("th scope='row'", "td", line) for line in self.lines]
         title = f"<strong>{as_html(self.title)}</strong>" if self.title else ""
-        return f"{title}<table>{''.join(rows)}</table>"
+        return f"{title}<table>{heads}<tbody>{''.join(rows)}</tbody></table>"
 
     def _is_words(self, column: int) -> bool:
         return not (self.header and column) or any(line[column][:1].isalpha() for line in self.lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -11,24 +12,29 @@ from goodstein.auditing.report import Check
 from goodstein.checking.result import CheckResult
 from goodstein.checking.summary import DataSummary
 from goodstein.constraints import check_flag, check_share
-from goodstein.domains.base import Domain
+from goodstein.data.points import Points
+from goodstein.domains import Domain, Lattice
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError, NumericalScoreWarning, SamplingError, quiet
 from goodstein.nulls.base import Null
 from goodstein.operators import Operator
-from goodstein.pipeline.audit import drawn_fast, report_of, require_valid
+from goodstein.pipeline.audit import report_of, require_valid
+from goodstein.pipeline.choice import EXACT_STATES
 from goodstein.pipeline.compose import compose
 from goodstein.problems.problem import Problem
 from goodstein.results.detectable import Detectable
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
-from goodstein.tests_of_fit.audit import thorough_checks
+from goodstein.tests_of_fit.audit import check_identity, thorough_checks
 from goodstein.text import readable
 from goodstein.types import RNG, ArrayLike
 from goodstein.validation import as_generator, draw_seed
 
 COLUMNS = 5
 """Columns whose moves are looked for; each takes two evaluations of all members, and more for its size."""
+
+ROWS = 5
+"""Rows that are named."""
 
 Part = TypeVar("Part")
 
@@ -89,14 +95,14 @@ def check(
     given = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
     generator = as_generator(rng)
     seed = int(rng) if given else draw_seed(generator)  # type: ignore[arg-type]
-    first = None if operators is None else as_list(operators, "operators", "Langevin()")[0]
-    problem = compose(data, model, domain, first)
+    named = None if operators is None else as_list(operators, "operators", "Langevin()")
+    problem = compose(data, model, domain, named[0] if named else None)
     thorough = _thorough(problem, np.random.default_rng(seed)) if audit else []
     test = aggregated_test(
         data,
         model,
         domain=domain,
-        operators=operators,
+        operators=named,
         null=null,
         workers=workers,
         rng=seed,
@@ -112,11 +118,14 @@ def check(
             missing[name] = error.bare
             return None
 
-    options = {"domain": domain, "operators": operators, "null": None if null == "auto" else null}
+    explanation = part("explanation", lambda: test.explain(level=level, rng=seed))
+    if explanation is None:
+        missing["explanation"] += _outstanding(test, level, seed)
+    options = {"domain": domain, "operators": named, "null": None if isinstance(null, str) else null}
     return CheckResult(
         test=test,
         audit=report,
-        explanation=part("explanation", lambda: _explained(test, level, seed)),
+        explanation=explanation,
         tolerance=part("tolerance", lambda: test.tolerance(1.0 - level, rng=seed)),
         detectable=part("detectable", lambda: _detectable(test)),
         level=level,
@@ -129,17 +138,30 @@ def check(
 
 def _thorough(problem: Problem, rng: np.random.Generator) -> list[Check]:
     """What is looked at beyond the audit of every test; simulation only where it takes no time."""
+    domain = problem.domain
+    # On a lattice of many states every draw is the end of a chain.
+    chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
     with quiet(NumericalScoreWarning):
-        checks = thorough_checks(problem, problem.observations, rng, identity=drawn_fast(problem))
+        checks = thorough_checks(problem, problem.observations, rng, identity=False)
+        if isinstance(problem.data, Points) and not chains:
+            with suppress(SamplingError, InputError):  # the test itself says what a sampler cannot do
+                checks.append(check_identity(problem, rng))
     require_valid([report_of(problem, checks)])
     return checks
 
 
-def _explained(test: TestResult, level: float, seed: int) -> Any:
-    explain: Any = getattr(test, "explain", None)
-    if explain is None:
-        raise InputError("There are no views of such data in this version.")
-    return explain(level=level, rng=seed)
+def _outstanding(test: TestResult, level: float, seed: int) -> str:
+    """Observations that stand out, where nothing else is known of what fails."""
+    try:
+        found = test.contributions(level=1.0 - level, rng=seed)
+    except (InputError, SamplingError):
+        return ""
+    rows = found.row[found.flagged]
+    if not len(rows):
+        return " No observation stands out."
+    first = ", ".join(map(str, rows[:ROWS]))
+    more = ", …" if len(rows) > ROWS else ""
+    return f" {len(rows)} of {len(found)} observations stand out: rows {first}{more}."
 
 
 def _detectable(test: TestResult) -> Detectable:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from os import PathLike
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -15,12 +17,13 @@ import scipy
 from goodstein.auditing.report import AuditReport
 from goodstein.checking.summary import DataSummary
 from goodstein.errors import InputError
+from goodstein.explain.explanation import Explanation
 from goodstein.power.files import as_path, write_whole
 from goodstein.report.page import page
 from goodstein.results.detectable import Detectable, Move
-from goodstein.results.result import TestResult
+from goodstein.results.result import SMALL, TestResult
 from goodstein.results.tolerance import Tolerance
-from goodstein.text import Report, Table, plain, short, visible
+from goodstein.text import Report, Table, cut, plain, short, visible
 from goodstein.version import __version__
 
 if TYPE_CHECKING:
@@ -34,6 +37,15 @@ WIDTH = 96
 
 SHOWN = 5
 """Findings that are printed."""
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "goodstein": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +77,13 @@ class CheckResult(Report):
         Arguments of the call that were not left out, in words.
     command
         The command line that made this result, where one did.
+    versions
+        Of what the numbers depend on.
     """
 
     test: TestResult
     audit: AuditReport
-    explanation: Any
+    explanation: Explanation | None
     tolerance: Tolerance | None
     detectable: Detectable | None
     level: float
@@ -78,6 +92,7 @@ class CheckResult(Report):
     missing: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     command: str | None = None
+    versions: Mapping[str, str] = field(default_factory=_versions)
 
     @property
     def pvalue(self) -> float:
@@ -114,20 +129,15 @@ class CheckResult(Report):
         """Everything that a reader of the p-value should know."""
         return self.test.notes
 
-    @property
-    def failures(self) -> tuple[Any, ...]:
-        """The findings of the explanation that fail by themselves, those with the most evidence first."""
-        return () if self.explanation is None else tuple(f for f in self.explanation.findings if f.fails)
-
-    def explain(self) -> Any:
+    def explain(self) -> Explanation:
         """What fails, in words; printed it is a table."""
         if self.explanation is None:
             raise InputError(self.missing.get("explanation", "Nothing is known of what fails."))
         return self.explanation
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The picture of the test; needs ``pip install "goodstein[plot]"``."""
-        return self.test.plot(ax=ax)
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+        """A picture of the test, as :meth:`TestResult.plot` draws it; needs ``goodstein[plot]``."""
+        return self.test.plot(kind, ax=ax, theme=theme)
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a report of one page, which needs nothing else; the file is written whole or not at all.
@@ -161,15 +171,22 @@ class CheckResult(Report):
                 "command": self.command,
                 "seed": self.seed,
                 "options": dict(self.options),
-                "versions": versions(),
+                "versions": dict(self.versions),
             },
         }
 
     @property
     def call(self) -> str:
         """The call in Python that gives this result again."""
-        options = {**self.options} | ({} if self.level == 0.05 else {"level": f"{self.level:g}"})
+        options = dict(self.options) | ({} if self.level == SMALL else {"level": repr(self.level)})
+        if "domain" in options:
+            options["domain"] = "domain"  # in words it is no Python
+        # A name of ours is found in the package.
+        ours = set(import_module("goodstein").__all__)
         given = "".join(f"{name}={value}, " for name, value in options.items())
+        given = re.sub(
+            r"\b[A-Z]\w*(?=\()", lambda name: f"gs.{name[0]}" if name[0] in ours else name[0], given
+        )
         return f"gs.check(data, model, {given}rng={self.seed})"
 
     def rows(self) -> list[tuple[str, str]]:
@@ -178,8 +195,8 @@ class CheckResult(Report):
         audit = f"{'valid' if self.audit.valid else 'NOT valid'}, {len(self.audit.checks)} checks"
         audit += f", {len(failed)} with a warning (.audit)" if failed else ""
         return [
-            ("model", self.test.model),
-            ("data", self.data.words),
+            ("model", cut(self.test.model)),
+            ("data", cut(self.data.words)),
             *_named("what fails", self._what_fails()),
             ("how wrong", self._how_wrong()),
             ("could find", self._could_find()),
@@ -190,12 +207,14 @@ class CheckResult(Report):
     def _what_fails(self) -> list[str]:
         if self.explanation is None:
             return [f"not known: {self.missing['explanation']}"]
-        found = [f"{f.statement} (adjusted p = {f.adjusted:.2g})" for f in self.failures]
+        # The explanation knows which findings say the same.
+        lines = [line for table in self.explanation._tables() for line in table.lines]
+        found = [f"{statement} (adjusted p {p})" for _, statement, p in lines]
         if not found:
-            return ["no view of the data fails by itself"]
+            return [f"none of {len(self.explanation)} views of the data by itself"]
         if not self.rejected:
             found.insert(0, "nothing for certain, since the test does not reject; by itself would fail:")
-        more = len(found) - SHOWN
+        more = len(self.explanation.failing) - len(lines[:SHOWN])
         return [*found[:SHOWN], *([f"and {more} more (.explain())"] if more > 0 else [])]
 
     def _how_wrong(self) -> str:
@@ -263,13 +282,3 @@ def _grouped(moves: tuple[Move, ...]) -> list[str]:
             ends = f"{least.words()} ({least.column}) to {most.words()} ({most.column})"
             found.append(f"{kind} one column by {ends}")
     return found
-
-
-def versions() -> dict[str, str]:
-    """Of what the numbers depend on."""
-    return {
-        "goodstein": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }

@@ -15,7 +15,7 @@ from goodstein.types import Column
 MOST = 20
 """Columns that are summarised."""
 
-HEAD = ("column", "mean", "standard deviation", "smallest", "median", "largest")
+HEAD = ("column", "mean", "sd", "min", "median", "max")
 
 
 @dataclass(frozen=True)

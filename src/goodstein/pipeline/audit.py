@@ -138,7 +138,10 @@ class Probes:
 
     def norms(self, problem: Problem) -> Array | None:
         """h(x, x) at draws from the model; None where there are none."""
-        if not drawn_fast(problem):
+        model, domain = problem.model, problem.domain
+        # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
+        chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+        if chains or not (model.has_sample and model.batched):
             return None
         try:
             norms = self._seen(problem).form(problem.fitted_kernel).diagonal()
@@ -157,15 +160,6 @@ class Probes:
                 self._drawn[count] = Points(draw(model, domain, count, np.random.default_rng(0)))
             self._features[id(own)] = own, problem.with_data(self._drawn[count]).features
         return self._features[id(own)][1]
-
-
-def drawn_fast(problem: Problem) -> bool:
-    """Whether thousands of points can be drawn from the model in no time."""
-    model, domain = problem.model, problem.domain
-    if not isinstance(problem.data, Points) or not model.has_sample:
-        return False
-    # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
-    return bool(model.batched) and not (isinstance(domain, Lattice) and domain.size > EXACT_STATES)
 
 
 def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None = None) -> Array | None:

@@ -24,7 +24,6 @@ import numpy as np
 
 from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
-from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import InputError
 from goodstein.problems.problem import Problem
 from goodstein.text import Report, Table
@@ -34,6 +33,8 @@ ROWS = 300
 """Rows on which moves are tried."""
 STEPS = 8
 """Moves of each kind that are tried, each guessed from the one before."""
+GUESS = 0.2
+"""The first."""
 LARGEST = 20.0
 """Standard deviations, or logarithms, beyond which a move is not looked for."""
 
@@ -112,12 +113,17 @@ def smallest_moves(
     if not isinstance(first.data, Points):
         return ()
     x = some_rows(first)
-    before = [_statistic(problem, x) for problem in problems]
-    found = []
+    members = [(p, square, _statistic(p, x)) for p, square in zip(problems, squares, strict=True)]
+    found, known = [], dict[str, tuple[int, float]]()
     for change, column, unit, mover in _movers(first.domain, x, first.data.names, columns):
+        # Columns are alike: the search begins with the member, and the size, that the last one ended with.
+        best, guess = known.get(change, (0, GUESS))
         size = math.inf
-        for problem, start, square in zip(problems, before, squares, strict=True):
-            size = min(size, _size(problem, x, mover, start, square, size))
+        for k in sorted(range(len(members)), key=lambda k: k != best):
+            smaller = _size(*members[k], x, mover, size, guess)
+            if smaller < size:
+                size = smaller
+                known[change] = k, size
         size = math.expm1(size) if unit == "share" else size
         found.append(Move(f"{change} {column}", size, unit, column))
     return tuple(found)
@@ -147,13 +153,17 @@ def some_rows(problem: Problem) -> Array:
 
 
 def _statistic(problem: Problem, points: Array) -> float:
-    features = problem.fitted_operator.features(problem.model, problem.domain, points)
-    return quadratic_forms(features.form(problem.fitted_kernel), None, workers=1)[0]
+    form = problem.fitted_operator.features(problem.model, problem.domain, points).form(problem.fitted_kernel)
+    everything = slice(0, form.n)  # so few rows are one block
+    total = float(form.block(everything, everything).sum() - form.diagonal().sum())
+    return total / (form.n * (form.n - 1))
 
 
-def _size(problem: Problem, x: Array, mover: Mover, before: float, square: float, known: float) -> float:
+def _size(
+    problem: Problem, square: float, before: float, x: Array, mover: Mover, known: float, guess: float
+) -> float:
     """How far data have to be moved; infinite where that is too far, or farther than what is known to do."""
-    size = known if math.isfinite(known) else 0.2
+    size = known if math.isfinite(known) else guess
     for _ in range(STEPS):
         try:
             gained = 0.5 * sum(_statistic(problem, mover(x, sign * size)) for sign in (1, -1)) - before
