@@ -17,6 +17,7 @@ import goodstein as gs
 from goodstein.command.main import COMMANDS, cli
 from goodstein.command.models import names
 from goodstein.command.progress import Progress
+from goodstein.command.speech import renamed, spoken
 from goodstein.command.strings import parse
 from goodstein.nulls.holm import holm
 
@@ -324,9 +325,16 @@ def test_check_and_its_report(data, tmp_path):
         == gs.check(X, gs.families.Normal([0, 0]), null=gs.WildBootstrap(99), rng=3).pvalue
     )
     assert "<" in report.read_text(encoding="utf-8")
-    run(*call, "--output", copy)
+    shown = run(*call, "--output", copy, "--explain").stdout
+    assert str(gs.check(X, gs.families.Normal([0, 0]), null=gs.WildBootstrap(99), rng=3).verdict) in shown
+    assert len(shown.splitlines()) > len(run(*call).stdout.splitlines()) + 2
     assert json.loads(copy.read_text())["result"]["pvalue"] == found["result"]["pvalue"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["copy.json", "data.csv", "report.html"]
+
+
+def test_a_column_may_be_called_like_an_argument():
+    assert spoken("too few near `x` = 0.3, `data` = 1") == "too few near `x` = 0.3, `data` = 1"
+    assert renamed("`workers` must be 1.") == "--workers must be 1."
 
 
 def test_audit_with_and_without_data(data):

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from goodstein.checking.check import check
+from goodstein.checking.result import CheckResult
 from goodstein.command.asking import ask
 from goodstein.command.escaping import one_line
 from goodstein.command.options import (
@@ -38,9 +39,10 @@ from goodstein.command.pictures import PLOT, draw, drawable
 @data_argument
 @model_argument()
 @takes(FIT, DATA, PLACE, NULL, RUN)
+@click.option("--explain", is_flag=True, help="Add the table of everything that was looked at.")
 @click.option("--output", metavar="FILE", help="Write a report, .html, or the record, .json.")
 @takes(PLOT, PRINT)
-def command(data: str, model: str, output: str | None, **options: Any) -> None:
+def command(data: str, model: str, explain: bool, output: str | None, **options: Any) -> None:
     """Check whether MODEL fits DATA: is a test valid, does it reject, what fails, and how wrong is it.
 
     DATA is a file (CSV, TSV, JSON, NPY, NPZ, Parquet, Arrow), - for standard input, or dataset:NAME. MODEL is
@@ -64,7 +66,7 @@ def command(data: str, model: str, output: str | None, **options: Any) -> None:
             found.to_html(path)
     if picture is not None:
         draw(found, picture)
-    question.printer.result("check", record, lambda: str(found))
+    question.printer.result("check", record, lambda: f"{found}{_table(found) if explain else ''}")
 
 
 def again(seed: int) -> str:
@@ -72,3 +74,8 @@ def again(seed: int) -> str:
     given = sys.argv[1:]
     seeded = any(one == "--seed" or one.startswith("--seed=") for one in given)
     return one_line(shlex.join(["goodstein", *given, *([] if seeded else ["--seed", str(seed)])]))
+
+
+def _table(found: CheckResult) -> str:
+    """Everything that was looked at, or why there is nothing."""
+    return "\n\n" + (found.missing["explanation"] if found.explanation is None else str(found.explanation))

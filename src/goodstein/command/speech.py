@@ -31,12 +31,31 @@ NULL = re.compile(
 )
 
 
+METHODS = {
+    " (.detectable(): more)": "",
+    "(.explain())": "(--explain)",
+    "(.audit)": "(goodstein audit)",
+}
+"""Where results in Python say more."""
+
+
 def spoken(text: str) -> str:
-    """A message with the names of options.
+    """What a result says, with options and commands where it names methods and null distributions.
 
     >>> from goodstein.command.speech import spoken
-    >>> spoken("Pass the right `domain`, or null=MonteCarlo(199).")
-    'Pass the right --domain, or --null montecarlo.'
+    >>> spoken("Use null=MonteCarlo(199).")
+    'Use --null montecarlo.'
     """
-    text = NULL.sub(lambda found: f"--null {NULLS[found[1]]}", text)
-    return re.sub(r"`(\w+)`", lambda found: OPTIONS.get(found[1], found[0]), text)
+    for method, words in METHODS.items():
+        text = text.replace(method, words)
+    return NULL.sub(lambda found: f"--null {NULLS[found[1]]}", text)
+
+
+def renamed(text: str) -> str:
+    """What an error says, with options where it names arguments; results quote names of columns so.
+
+    >>> from goodstein.command.speech import renamed
+    >>> renamed("Remove them or pass the right `domain`.")
+    'Remove them or pass the right --domain.'
+    """
+    return spoken(re.sub(r"`(\w+)`", lambda found: OPTIONS.get(found[1], found[0]), text))

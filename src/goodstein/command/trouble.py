@@ -12,7 +12,7 @@ import click
 
 from goodstein.command.escaping import one_line
 from goodstein.command.observations import Observed
-from goodstein.command.speech import OPTIONS, spoken
+from goodstein.command.speech import OPTIONS, renamed
 from goodstein.errors import Explained
 
 BAD_INPUT, INTERNAL, INTERRUPTED = 2, 1, 130
@@ -46,7 +46,7 @@ def message(error: Exception) -> str:
         text = f"{subject}{'' if error.predicate else ':'} {error.bare}"
     else:
         text = str(error)
-    return one_line(spoken(text))
+    return one_line(renamed(text))
 
 
 def run(command: Callable[[], Any]) -> int:
