@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -91,7 +91,8 @@ class MeanEmbedding(Operator):
         check_seed(self.seed, of="MeanEmbedding")
 
     def seeded(self, seed: int) -> MeanEmbedding:
-        return replace(self, seed=seed)
+        # The same one for all operators that look at it, so that they have the same draws.
+        return cast("MeanEmbedding", self._kept(lambda: replace(self, seed=seed), seed))
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         _require_sampler(model)
