@@ -39,6 +39,7 @@ PUBLIC = [
     "Censored",
     "Chains",
     "Chart",
+    "CheckResult",
     "Circle",
     "Conditional",
     "ConditionalModel",
@@ -119,6 +120,7 @@ PUBLIC = [
     "as_model",
     "audit",
     "auxiliary",
+    "check",
     "conditional_ksd_test",
     "datasets",
     "diagnose_auxiliary",
@@ -219,6 +221,11 @@ SIGNATURES = [
         gs.equivalence_test,
         "(data, model, *, margin=None, shift=None, domain=None, operator=None, kernel=None, null=None, "
         "workers=None, rng=None, audit=True)",
+    ),
+    (
+        gs.check,
+        "(data, model, *, domain=None, operators=None, null='auto', level=0.05, workers=None, rng=None, "
+        "audit=True)",
     ),
     (gs.Decaying, "(auxiliary=None, power=1.0, centre=None, scale=None)"),
     (gs.stein_matrix, "(data, model, *, domain=None, operator=None, kernel=None, rng=None)"),

@@ -39,6 +39,8 @@ from goodstein.auxiliary.functions import (
 from goodstein.auxiliary.functions import (
     ProductOfParts as ProductOfParts,
 )
+from goodstein.checking.check import check as check
+from goodstein.checking.result import CheckResult as CheckResult
 from goodstein.conditional.data import Paired as Paired
 from goodstein.conditional.model import ConditionalModel as ConditionalModel
 from goodstein.conditional.operator import Conditional as Conditional

@@ -12,10 +12,12 @@ import numpy as np
 from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
+from goodstein.explain.explain import explain_problem
+from goodstein.explain.explanation import Explanation
 from goodstein.kernels.base import as_kernel
+from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
-from goodstein.plot.pictures import null_distribution
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.detectable import Detectable, detectable_square, smallest_moves
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
     from goodstein.auditing import AuditReport
 
+
+pictures = deferred("goodstein.plot.choose")
 
 POWER = 0.8
 """With which probability something has to be found to be called detectable."""
@@ -243,13 +247,18 @@ class TestResult(Report):
         critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())
         return math.sqrt(detectable_square(critical, float(draws.std()), POWER))
 
-    def detectable(self) -> Detectable:
+    def detectable(self, *, columns: int | None = None) -> Detectable:
         """What such a test at level .05 finds in about four of five samples, in units of the data.
 
         On R^d and boxes shifts of a column in standard deviations and changes of its scale, on a simplex
         factors on a part, on circles rotations; each alone, found by moving the data under the operator, the
         kernel and the model of the test. That takes some hundred evaluations of the score, so it is
         done on request.
+
+        Parameters
+        ----------
+        columns
+            How many columns to look at, the first; None looks at all of them.
 
         Examples
         --------
@@ -263,11 +272,13 @@ class TestResult(Report):
           change of scale of column 0  32%
         """
         self._lead("detectable")
+        if columns is not None:
+            check_count(columns, "columns")
         ksd = self.detectable_ksd
         squares = [detectable_square(member.critical, member.spread, POWER) for member in self.members]
         if ksd is not None:
             squares = [ksd**2]
-        moves = smallest_moves(self.asked, squares) if squares else ()
+        moves = smallest_moves(self.asked, squares, columns) if squares else ()
         return Detectable(SMALL, POWER, ksd, moves)
 
     def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
@@ -421,6 +432,35 @@ class TestResult(Report):
         found = self.contributions(level=level, workers=workers, rng=rng).sorted()
         return found.take(np.arange(min(k, len(found))))
 
+    def explain(self, *, level: float = SMALL, rng: RNG = 0) -> Explanation:
+        """Which views of the data the model fails in, in order, with effects in units of the data.
+
+        Quantities that a person can name are compared with the model's: means, spreads, skewness, tails and
+        rank correlations of the columns, ratios of parts, places with too many or too few rows, hazards over
+        time, whatever the domain has. Each is about one thing alone, so that a wrong mean is not taken for a
+        wrong variance. The p-values are adjusted for all views by closed testing: with probability at most
+        `level` any view is named in which data and model agree, whatever is wrong elsewhere.
+
+        Parameters
+        ----------
+        level
+            The family-wise error of the list.
+        rng
+            Seed of the draws of the model.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal([0, 0], [[1, 0], [0, 1]])
+        >>> x = model.sample(300, rng=1)
+        >>> x[:, 1] *= 1.4
+        >>> found = gs.ksd_test(x, model, rng=1).explain()
+        >>> found.findings[0].view, found.findings[0].fails
+        ('spread of column 1', True)
+        """
+        check_share(level, "level")
+        return explain_problem(self._lead("explain"), self.null, level=level, rng=as_generator(rng))
+
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model."""
         lead, members = self._lead(method), self.members
@@ -495,6 +535,35 @@ class TestResult(Report):
             **({"members": [member.to_dict() for member in self.members]} if self.members else {}),
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The null distribution with the statistic marked; needs ``pip install "goodstein[plot]"``."""
-        return null_distribution(self, ax=ax)
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+        """A picture; needs ``pip install "goodstein[plot]"``.
+
+        Parameters
+        ----------
+        kind
+            - ``"where"``: where the model fails, with more data than it allows or with less;
+            - ``"null"``: the null distribution with the statistic marked;
+            - ``"contributions"``: what each observation contributes to the statistic;
+            - ``"pairs"``: margins and pairs of columns;
+            - ``"members"``: p-values of the members of a collection;
+            - ``"transform"``: shares of data below the model's quantiles, in simultaneous bands;
+            - ``"findings"``: what fails, effects with their intervals;
+            - None: where the model fails if that can be seen, otherwise members or the null distribution.
+        ax
+            Axes to draw on; None makes a new figure.
+        theme
+            "light" or "dark"; None takes colours of letters and paper from matplotlib's settings.
+
+        Returns
+        -------
+        matplotlib Axes, or a Figure where there are several.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> ax = gs.ksd_test(model.sample(60, rng=1), model, rng=1).plot("null")
+        >>> ax.get_xlabel()
+        'KSD², U-statistic'
+        """
+        return pictures.picture(self, kind, ax=ax, theme=theme)
