@@ -12,8 +12,6 @@ import numpy as np
 from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
-from goodstein.explain.explain import explain_problem
-from goodstein.explain.explanation import Explanation
 from goodstein.kernels.base import as_kernel
 from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
@@ -31,9 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from goodstein.auditing import AuditReport
+    from goodstein.explain.explanation import Explanation
 
 
-pictures = deferred("goodstein.plot.choose")
+explain, pictures = deferred("goodstein.explain.explain"), deferred("goodstein.plot.choose")
 
 POWER = 0.8
 """With which probability something has to be found to be called detectable."""
@@ -459,7 +458,9 @@ class TestResult(Report):
         ('spread of column 1', True)
         """
         check_share(level, "level")
-        return explain_problem(self._lead("explain"), self.null, level=level, rng=as_generator(rng))
+        lead = self._lead("explain")
+        found: Explanation = explain.explain_problem(lead, self.null, level=level, rng=as_generator(rng))
+        return found
 
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model."""
