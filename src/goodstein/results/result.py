@@ -12,6 +12,8 @@ import numpy as np
 from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
+from goodstein.explain.explain import explain_problem
+from goodstein.explain.explanation import Explanation
 from goodstein.kernels.base import as_kernel
 from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
@@ -418,6 +420,35 @@ class TestResult(Report):
         check_count(k, "k")
         found = self.contributions(level=level, workers=workers, rng=rng).sorted()
         return found.take(np.arange(min(k, len(found))))
+
+    def explain(self, *, level: float = SMALL, rng: RNG = 0) -> Explanation:
+        """Which views of the data the model fails in, in order, with effects in units of the data.
+
+        Quantities that a person can name are compared with the model's: means, spreads, skewness, tails and
+        rank correlations of the columns, ratios of parts, places with too many or too few rows, hazards over
+        time, whatever the domain has. Each is about one thing alone, so that a wrong mean is not taken for a
+        wrong variance. The p-values are adjusted for all views by closed testing: with probability at most
+        `level` any view is named in which data and model agree, whatever is wrong elsewhere.
+
+        Parameters
+        ----------
+        level
+            The family-wise error of the list.
+        rng
+            Seed of the draws of the model.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal([0, 0], [[1, 0], [0, 1]])
+        >>> x = model.sample(300, rng=1)
+        >>> x[:, 1] *= 1.4
+        >>> found = gs.ksd_test(x, model, rng=1).explain()
+        >>> found.findings[0].view, found.findings[0].fails
+        ('spread of column 1', True)
+        """
+        check_share(level, "level")
+        return explain_problem(self._lead("explain"), self.null, level=level, rng=as_generator(rng))
 
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model."""

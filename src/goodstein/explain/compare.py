@@ -1,0 +1,121 @@
+r"""Differences of quantities between data and model: standard errors, p-values alone, intervals.
+
+The difference of a view is t = T(P̂) − T(Q), T(Q) from many draws of the model, and z = t / se with se² = Σ_b
+(Σ_{i ∈ b} ψ_i)² / n², from the data's own influences ψ. Rows are summed over the batches b of the wild
+bootstrap where they depend on each other in their order. N draws of the model add Var ψ/N to that.
+
+Where parameters θ were fitted to the very data, T(Q_θ̂) moves with them too, and ψ is replaced by ψ_i −
+∂T(Q_θ)/∂θ · IF_i with the influence values of the fit.
+
+z is asymptotically standard normal under the null of its own view alone, T(P) = T(Q), whatever else is wrong.
+How far it is from normal at this n is seen in samples of the model: their z are centred, and the tails on
+either side are stretched to be those of a normal variable. So the p-values are nearly exact where all of the
+model is right, and a matter of large samples where only this view is. They go beyond the draws by
+the normal tail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtri_exp, stdtr
+
+from goodstein.types import Array, BoolArray
+
+QUANTILES = np.array([0.8, 0.9, 0.95, 0.975, 0.99])
+"""Where the tails are held against normal ones."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """All views: values, references, standard errors and z, (v,), and sums of influences, (m, v)."""
+
+    values: Array
+    reference: Array
+    errors: Array
+    z: Array
+    sums: Array
+
+    @property
+    def known(self) -> BoolArray:
+        """Which of them can be judged: their quantity exists and varies."""
+        return np.asarray(np.isfinite(self.values) & np.isfinite(self.reference) & (self.errors > 0))
+
+
+def compare(
+    values: Array,
+    psi: Array,
+    reference: Array,
+    *,
+    least: Array | float = 0.0,
+    starts: npt.NDArray[np.intp] | None = None,
+    added: Array | float = 0.0,
+) -> Compared:
+    """Studentised differences.
+
+    `least` are variances that one row has at least, (v,), `starts` the rows with which batches begin, `added`
+    the variances of the reference, (v,).
+    """
+    n = len(psi)
+    psi = np.nan_to_num(psi - psi.mean(axis=0))
+    sums = psi if starts is None else np.add.reduceat(psi, starts, axis=0)
+    m = len(sums)
+    variance = np.maximum((sums**2).sum(axis=0) / n * (m / max(m - 1, 1)), least)
+    errors = np.sqrt(variance / n + added)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(errors > 0, (values - reference) / errors, np.nan)
+    return Compared(values, reference, errors, z, sums)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """How z is made normal: its middle, and the stretch of its lower and of its upper tail, each (v,)."""
+
+    middle: Array
+    lower: Array
+    upper: Array
+
+    def normal(self, z: Array) -> Array:
+        """Normal scores, (v,)."""
+        moved = z - self.middle
+        return np.asarray(moved / np.where(moved < 0, self.lower, self.upper))
+
+    def limits(self, compared: Compared, level: float) -> tuple[Array, Array]:
+        """Limits of T(P), (v,) each, with this error for each view."""
+        c = NormalDist().inv_cdf(1.0 - level / 2.0)
+        low = compared.values - compared.errors * (self.middle + c * self.upper)
+        return low, compared.values - compared.errors * (self.middle - c * self.lower)
+
+
+def none_of(count: int) -> Stretch:
+    """z as it is."""
+    return Stretch(np.zeros(count), np.ones(count), np.ones(count))
+
+
+def stretch(z: Array, shrunk: float, least: float) -> Stretch:
+    """From z of samples of the model, (samples, v).
+
+    How far z is from normal falls with the root of the number of rows: `shrunk` is that of rows of a sample
+    over rows of the data. Tails that are shorter than normal ones are stretched to `least` of them at least:
+    samples are few, and caution costs little.
+    """
+    z = np.where(np.isfinite(z), z, 0.0)
+    middle = np.median(z, axis=0)
+    normal = np.array([NormalDist().inv_cdf(q) for q in QUANTILES])
+    found = []
+    for side in (-1.0, 1.0):
+        quantiles = np.quantile(side * (z - middle), QUANTILES, axis=0)
+        ratio = (quantiles / normal[:, None]).mean(axis=0)
+        found.append(np.maximum(1.0 + shrunk * (ratio - 1.0), least))
+    return Stretch(shrunk * middle, found[0], found[1])
+
+
+def from_few(z: Array, batches: int) -> Array:
+    """Normal scores of z with the t distribution of few batches."""
+    p = stdtr(max(batches - 1, 1), -np.abs(z))
+    with np.errstate(divide="ignore"):
+        scores = ndtri_exp(np.maximum(np.log(p), log_ndtr(-37.0)))
+    return np.asarray(-np.sign(z) * scores)
