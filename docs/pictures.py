@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib
@@ -141,18 +140,7 @@ def power() -> Any:
 
 
 def explanation() -> Any:
-    def finding(view, statement, effect, low, high, unit, adjusted):
-        fails = adjusted <= 0.05
-        return SimpleNamespace(**locals(), pvalue=adjusted / 5, columns=())
-
-    found = [
-        finding("mean", "income: the mean is higher than the model says", 1.4, 0.9, 1.9, "thousand", 0.001),
-        finding("tails", "income: tails are longer than those of the model", 0.31, 0.12, 0.5, "", 0.012),
-        finding(
-            "pair", "income and age: less related than the model says", -0.2, -0.45, 0.05, "correlation", 0.4
-        ),
-    ]
-    return SimpleNamespace(findings=tuple(found))
+    return several().explain(rng=1)
 
 
 PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
