@@ -12,7 +12,6 @@ import numpy as np
 from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
-from goodstein.explain.explain import explain_problem
 from goodstein.explain.explanation import Explanation
 from goodstein.kernels.base import as_kernel
 from goodstein.lazy import deferred
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from goodstein.auditing import AuditReport
 
 
+views = deferred("goodstein.explain.explain")
 pictures = deferred("goodstein.plot.choose")
 
 POWER = 0.8
@@ -247,9 +247,9 @@ class TestResult(Report):
         """What such a test at level .05 finds in about four of five samples, in units of the data.
 
         On R^d and boxes shifts of a column in standard deviations and changes of its scale, on a simplex
-        factors on a part, on circles rotations; each alone, found by moving the data under the operator, the
-        kernel and the model of the test. That takes some hundred evaluations of the score, so it is
-        done on request.
+        factors on a part, on circles rotations, of durations a factor on all times; each alone, found by
+        moving the data under the operator, the kernel and the model of the test. That takes some hundred
+        evaluations of the score, so it is done on request.
 
         Parameters
         ----------
@@ -455,7 +455,10 @@ class TestResult(Report):
         ('spread of column 1', True)
         """
         check_share(level, "level")
-        return explain_problem(self._lead("explain"), self.null, level=level, rng=as_generator(rng))
+        found: Explanation = views.explain_problem(
+            self._lead("explain"), self.null, level=level, rng=as_generator(rng)
+        )
+        return found
 
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model."""
