@@ -44,7 +44,7 @@ SMALL, VERY_SMALL = 0.05, 0.01
 HIDDEN = ("evidence", "critical", "spread")
 """Numbers of a member that a record does without."""
 
-HEAD = ("operator", "kernel", "weight", "KSD²", "p", "adjusted p")
+HEAD = ("looks at", "operator", "kernel", "weight", "KSD²", "p", "adjusted p")
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,11 @@ class Member:
     statistic, pvalue
         U-statistic of KSD², and the p-value that this test would have had alone.
     adjusted_pvalue
-        Probability that any member shows as much evidence as this one.
+        Probability that any member shows as much evidence as this one, or the p-value of the whole test if
+        that is larger: all members below a level are found at that level, whatever is true of the others.
     evidence
         −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
-        average; the largest of them is the statistic of the test.
+        average.
     critical, spread
         How far above the mean of its null distribution the statistic of this member alone makes the whole
         test reject at level .05, and the standard deviation of that distribution.
@@ -76,6 +77,8 @@ class Member:
     evidence: float
     critical: float = math.nan
     spread: float = math.nan
+    looks_at: str = ""
+    """What it looks at, in a few words."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: storable(value) for name, value in self.__dict__.items()}
@@ -83,7 +86,8 @@ class Member:
     def line(self) -> Line:
         """A line of the table of members."""
         numbers = (f"{number:.4g}" for number in (self.statistic, self.pvalue, self.adjusted_pvalue))
-        return (_column(self.operator), _column(self.kernel), f"{self.weight:.3g}", *numbers)
+        names = (self.looks_at, _column(self.operator), _column(self.kernel))
+        return (*names, f"{self.weight:.3g}", *numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and strings."""
