@@ -143,6 +143,12 @@ def explanation() -> Any:
     return several().explain(rng=1)
 
 
+def readme() -> gs.TestResult:
+    x = gs.datasets.skye_lavas()
+    fit = gs.families.Dirichlet.fit
+    return gs.ksd_test(x, fit(x), null=gs.ParametricBootstrap(fit, n_resamples=999), rng=1)
+
+
 PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "axis": (axis, "where"),
     "plane": (plane, "where"),
@@ -180,6 +186,8 @@ def draw(name: str, theme: str | None) -> Any:
 
 def main(folder: str | None = None, theme: str | None = None, *names: str) -> None:
     matplotlib.use("Agg")
+    if folder is None:
+        readme().plot("null").figure.savefig(IMAGES / "skye_dirichlet.png", dpi=120)
     for name in names or PICTURES:
         picture = draw(name, theme)
         if folder is None:

@@ -141,6 +141,11 @@ def test_files_are_the_same_each_time():
     assert gs.plot.svg(plane().plot()) == gs.plot.svg(plane().plot())
 
 
+def test_letters_keep_their_size():
+    # Digits are dropped from coordinates, and from nothing else: of this scale are the letters.
+    assert 'transform="scale(0.015625)"' in gs.plot.svg(axis().plot())
+
+
 def test_the_ground_of_a_file_is_transparent():
     root = ET.fromstring(gs.plot.svg(CASES["axis"]("dark")))
     (ground,) = [part for part in root.iter() if part.get("id") == "patch_1"]
@@ -511,11 +516,15 @@ def test_many_points_are_thinned_by_a_fixed_rule():
 
 
 def test_a_large_sample_has_a_small_file_that_says_so():
-    x = np.random.default_rng(1).standard_normal((4000, 2)) * 1.2
-    result = gs.ksd_test(x, gs.families.Normal([0.0, 0.0]), null=gs.WildBootstrap(19), rng=1)
-    ax = result.plot()
-    assert "2000 of 4000 observations are drawn" in caption(ax)
+    x = np.random.default_rng(1).standard_normal((2100, 6)) * 1.2
+    test = {"null": gs.WildBootstrap(19), "rng": 1}
+    ax = gs.ksd_test(x[:, :2], gs.families.Normal(np.zeros(2)), **test).plot()
+    assert "2000 of 2100 observations are drawn" in caption(ax)
     assert len(gs.plot.svg(ax).encode()) < LARGEST_FILE
+    figure = gs.ksd_test(x[:600], gs.families.Normal(np.zeros(6)), **test).plot()
+    said = figure._supxlabel.get_text()
+    assert "300 of 600 observations are drawn" in said and "first 5 of 6 columns" in said
+    assert len(gs.plot.svg(figure).encode()) < LARGEST_FILE
 
 
 HOSTILE = ["a$b$", r"$\frac{1}{0}$", "x\x1b[31m\u202e", "--><script>alert(1)</script>", "n\n" * 50, "$" * 7]

@@ -6,7 +6,7 @@ import math
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from goodstein.plot.style import LONGEST_NAME, Palette, bare, canvas, finish, safe
+from goodstein.plot.style import LONGEST_NAME, bare, canvas, finish, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,15 @@ def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = No
     """
     found = list(explanation.findings)[:MOST]
     with canvas(ax, theme, (7.2, 1.7 + 0.5 * max(1, len(found)))) as (ax, colours):
-        ax.axvline(0.0, color=colours.ink, linewidth=0.9, label="what the model says")
+        # One stroke for each interval, so that no sentence is crossed out.
+        ax.vlines(
+            [0.0] * len(found),
+            [k - 0.22 for k in range(len(found))],
+            [k + 0.3 for k in range(len(found))],
+            color=colours.ink,
+            linewidth=0.9,
+            label="what the model says",
+        )
         for k, one in enumerate(found):
             colour, marker = (colours.more, "D") if one.fails else (colours.faint, "o")
             label = "the model fails here" if one.fails else "no evidence against the model"
@@ -53,7 +61,7 @@ def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = No
                 errors = [[(effect - low) / half], [(high - effect) / half]]
                 style: dict[str, Any] = {"color": colour, "marker": marker, "capsize": 3, "linestyle": "none"}
                 ax.errorbar([(effect - middle) / half], [k], xerr=errors, label=label, markersize=5, **style)
-            _say(ax, one, k, colours)
+            _say(ax, one, k)
         ax.set_ylim(len(found) - 0.4, -0.9)
         ax.set_xscale("asinh", linear_width=TICKS[1])
         low, high = ax.get_xlim()
@@ -69,14 +77,11 @@ def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = No
         return finish(ax, title, said if found else "", more, columns=3)
 
 
-def _say(ax: Axes, one: Any, k: int, colours: Palette) -> None:
+def _say(ax: Axes, one: Any, k: int) -> None:
     """The sentence above an interval, and the p-value at its end."""
-    from matplotlib.patheffects import withStroke
-
     lines = wrap(str(one.statement), LETTERS) or [""]
     text = lines[0] if len(lines) == 1 else f"{lines[0]} …"
-    rim = [withStroke(linewidth=3.0, foreground=colours.paper)]
-    place = {"xycoords": ("axes fraction", "data"), "fontsize": 7, "va": "center", "path_effects": rim}
+    place = {"xycoords": ("axes fraction", "data"), "fontsize": 7, "va": "center"}
     ax.annotate(safe(text, LETTERS + LONGEST_NAME), (0.0, k - 0.42), ha="left", **place)
     p = "p < 0.001" if one.adjusted < 0.001 else f"p = {one.adjusted:.2g}"
     ax.annotate(p, (1.0, k - 0.42), ha="right", **place)
