@@ -221,6 +221,8 @@ class CheckResult(Report):
         if self.tolerance is None:
             return f"not known: {self.missing['tolerance']}"
         confidence = f"({self.tolerance.level:.0%} confidence)"
+        if self.tolerance.share == 0.0 and self.rejected:
+            return f"not known: the share that is not explained has no lower bound above zero {confidence}"
         if self.tolerance.share == 0.0:
             return f"perhaps not at all: the model may explain the whole population {confidence}"
         return f"at least {self.tolerance.share:.1%} of the population is not explained {confidence}"

@@ -250,9 +250,9 @@ class TestResult(Report):
         """What such a test at level .05 finds in about four of five samples, in units of the data.
 
         On R^d and boxes shifts of a column in standard deviations and changes of its scale, on a simplex
-        factors on a part, on circles rotations; each alone, found by moving the data under the operator, the
-        kernel and the model of the test. That takes some hundred evaluations of the score, so it is
-        done on request.
+        factors on a part, on circles rotations, of durations a factor on all times; each alone, found by
+        moving the data under the operator, the kernel and the model of the test. That takes some hundred
+        evaluations of the score, so it is done on request.
 
         Parameters
         ----------
