@@ -1,8 +1,8 @@
 """How the documentation is built: `make docs`, or `python -m sphinx docs docs/_build/html`.
 
-Pages with code cells are notebooks in Markdown: they are executed, and a warning, an error or a link that leads
-nowhere fails the build. Documents that live elsewhere in the repository are brought in, so that nothing is
-written twice.
+Pages with code cells are notebooks in Markdown: they are executed, and a warning, an error or a link that
+leads nowhere fails the build. Documents that live elsewhere in the repository are brought in, so that nothing
+is written twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import re
 import shutil
 from pathlib import Path
+
+from sphinx.util.nodes import make_refnode
 
 import goodstein
 
@@ -48,7 +50,13 @@ autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
-nitpick_ignore_regex = [("py:.*", ".*")]
+nitpick_ignore_regex = [  # other packages, and what is not public
+    ("py:.*", r"(scipy|numpy|concurrent)\..*"),
+    ("py:.*", r"goodstein\.(data|domains|kernels|stein)\..*"),
+    ("py:mod", ".*"),
+    ("py:(attr|meth)", "[a-z_]+"),
+    ("py:.*", r"Contributions\.sorted|Diagnosis|as_patterns"),
+]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "goodstein"
@@ -109,8 +117,8 @@ def examples() -> str:
     """The programs of the repository on one page."""
     parts = [
         "# Programs",
-        "Longer than a page: each runs as it is, from an empty folder, `python examples/name.py`, with the data "
-        "that come with the package or with the extra that it names.",
+        "Longer than a page: each runs as it is, from an empty folder, `python examples/name.py`, with the "
+        "data that come with the package or with the extra that it names.",
     ]
     for program in sorted((ROOT / "examples").glob("*.py")):
         title = ast.get_docstring(ast.parse(program.read_text(encoding="utf-8"))).split("\n")[0]
@@ -133,6 +141,19 @@ def relink(app, page: str, source: list[str]) -> None:
         source[0] = relinked(source[0], page.rpartition("/")[0])
 
 
+def elsewhere(app, env, node, shown):
+    """A public name that is meant by its short name, or by the module in which it is written."""
+    if node.get("refdomain") != "py":
+        return None
+    known, parts = env.domains["py"].objects, node["reftarget"].split(".")
+    for i in range(len(parts)):
+        entry = known.get(".".join(["goodstein", *parts[i:]]))
+        if entry is not None:
+            return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, shown)
+    return None
+
+
 def setup(app) -> None:
     app.connect("builder-inited", bring)
     app.connect("source-read", relink)
+    app.connect("missing-reference", elsewhere)
