@@ -31,7 +31,7 @@ import goodstein as gs
 HERE = Path(__file__).parent
 MODULES = {
     "size": "points corners units dependence fitted survival directional discrete latent conditional "
-    "patterns graphs others tolerance",
+    "patterns graphs others tolerance explained",
     "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""

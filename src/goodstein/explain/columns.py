@@ -184,7 +184,7 @@ class Edges(Look):
                 where = f"{quoted(name)} {'below' if below else 'above'} {figure(limit)}"
                 edge = f"{'lower' if below else 'upper'} edge of {name}"
                 views.append(
-                    View(edge, "edges", (name,), share_of(f"with {where}"), "share of rows", least=True)
+                    View(edge, "edges", (name,), share_of(f"with {where}"), "share of rows", variance="known")
                 )
         self._sides = sides
 
