@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ncx2
 
 import goodstein as gs
-from goodstein.results.detectable import Move, detectable_square
+from goodstein.results.detectable import Move, detectable_square, smallest_moves
 
 FAMILY = gs.families
 
@@ -83,6 +83,21 @@ def test_more_data_find_less():
     few, many = (gs.ksd_test(model.sample(n, rng=1), model, rng=1).detectable() for n in (50, 800))
     assert few.ksd / many.ksd == pytest.approx(4.0, rel=0.15)
     assert few.moves[0].size / many.moves[0].size == pytest.approx(4.0, rel=0.3)
+
+
+def test_the_search_finds_the_smallest_move_of_all_members():
+    model = FAMILY.Normal([0.0, 0.0], [[1.0, 0.5], [0.5, 2.0]])
+    result = gs.aggregated_test(model.sample(80, rng=1), model, null=gs.WildBootstrap(199), rng=1)
+    squares = [detectable_square(member.critical, member.spread, 0.8) for member in result.members]
+    alone = [smallest_moves([p], [s]) for p, s in zip(result.asked, squares, strict=True)]
+    least = [min(move.size for move in moves) for moves in zip(*alone, strict=True)]
+    found = result.detectable().moves
+    assert [move.size for move in found] == pytest.approx(least, rel=0.03)
+    assert [move.change for move in found] == [move.change for move in alone[0]]
+    assert result.detectable(columns=1).moves == found[:2]
+    assert found[2].kind == "shift of" and found[2].column == "column 1"
+    with pytest.raises(gs.InputError, match="`columns`"):
+        result.detectable(columns=0)
 
 
 def test_a_collection_finds_what_its_best_member_finds():

@@ -31,8 +31,9 @@ import goodstein as gs
 HERE = Path(__file__).parent
 MODULES = {
     "size": "points corners units dependence fitted survival directional discrete latent conditional "
-    "patterns graphs others tolerance explained",
-    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units",
+    "patterns graphs others tolerance modes explained",
+    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units "
+    "modes",
 }
 """Each has size_tables() or power_tables(), or both; the reports are in this order."""
 TRIALS, QUICK = {"size": 2000, "power": 500}, {"size": 200, "power": 100}
