@@ -9,7 +9,19 @@ import numpy as np
 
 from goodstein.auditing.skewness import carrying
 from goodstein.explain.quantities import l_quantities, mean_radius, rank_correlations
-from goodstein.explain.views import Look, Scale, Sentence, Told, View, figure, percent, quoted
+from goodstein.explain.views import (
+    Look,
+    Scale,
+    Sentence,
+    Told,
+    View,
+    figure,
+    percent,
+    quoted,
+    ratio_of,
+    share_of,
+    value_of,
+)
 from goodstein.types import Array
 
 HEAVY = 0.02
@@ -76,8 +88,8 @@ class Columns(Look):
     def _named(self, said: Sequence[str], names: Sequence[str]) -> list[View]:
         middle = "middle" if self._trimmed else "mean"
         words: Mapping[str, Callable[[str], Sentence]] = {
-            "mean": lambda column: _value(f"{middle} of {column}"),
-            "spread": lambda column: _times(f"spread of {column}"),
+            "mean": lambda column: value_of(f"{middle} of {column}"),
+            "spread": lambda column: ratio_of(f"spread of {column}"),
             "skewness": _skewness,
             "tails": _tails,
         }
@@ -94,7 +106,7 @@ class Columns(Look):
             for name, column in zip(names, said, strict=True)
         ]
         if self._all and 1 in self._orders:
-            average = _times("spread of all columns, on average,")
+            average = ratio_of("spread of all columns, on average,")
             views.append(View("spread of all", "spread", tuple(names), average, "ratio", "ratio"))
         if self._pairs:
             if self._each:
@@ -103,7 +115,7 @@ class Columns(Look):
                         f"correlation of {names[j]}, {names[k]}",
                         "correlation",
                         (names[j], names[k]),
-                        _value(f"rank correlation of {said[j]} and {said[k]}"),
+                        value_of(f"rank correlation of {said[j]} and {said[k]}"),
                         "rank correlation",
                         "correlation",
                     )
@@ -115,7 +127,7 @@ class Columns(Look):
                         "correlation of all",
                         "correlation",
                         tuple(names),
-                        _value("mean rank correlation of all pairs"),
+                        value_of("mean rank correlation of all pairs"),
                         "rank correlation",
                     )
                 )
@@ -172,7 +184,7 @@ class Edges(Look):
                 where = f"{quoted(name)} {'below' if below else 'above'} {figure(limit)}"
                 edge = f"{'lower' if below else 'upper'} edge of {name}"
                 views.append(
-                    View(edge, "edges", (name,), _share(f"with {where}"), "share of rows", least=True)
+                    View(edge, "edges", (name,), share_of(f"with {where}"), "share of rows", least=True)
                 )
         self._sides = sides
 
@@ -184,27 +196,6 @@ class Edges(Look):
         counted = np.column_stack(inside).astype(np.float64)
         values = counted.mean(axis=0)
         return values, counted - values if influence else np.empty((0, len(values)))
-
-
-def _value(what: str) -> Sentence:
-    return lambda told: f"{what} is {told.against}"
-
-
-def _times(what: str) -> Sentence:
-    return lambda told: f"{what} is {told.times}"
-
-
-def _share(where: str) -> Sentence:
-    def sentence(told: Told) -> str:
-        ends = f"({percent(max(told.low, 0.0))} to {percent(told.high)})"
-        head = (
-            f"too {'many' if told.more else 'few'} rows {where}: "
-            if told.fails
-            else f"share of rows {where}: "
-        )
-        return f"{head}{percent(told.effect)} where the model says {percent(told.model)} {ends}"
-
-    return sentence
 
 
 def _skewness(column: str) -> Sentence:

@@ -8,24 +8,27 @@ Where parameters θ were fitted to the very data, T(Q_θ̂) moves with them too,
 ∂T(Q_θ)/∂θ · IF_i with the influence values of the fit.
 
 z is asymptotically standard normal under the null of its own view alone, T(P) = T(Q), whatever else is wrong.
-How far it is from normal at this n is seen in samples of the model: their z are centred, and the tails on
-either side are stretched to be those of a normal variable. So the p-values are nearly exact where all of the
-model is right, and a matter of large samples where only this view is. They go beyond the draws by
-the normal tail.
+How far it is from normal at this n is seen in samples of the model and in samples of the data's own rows,
+against T(P̂): their z are centred, and the tails on either side are stretched to be those of a normal
+variable. The larger of the two p-values counts. So they are nearly exact where all of the model is right, and
+right to second order where only this view is, as those of the studentised bootstrap are. They go beyond the
+samples by the normal tail.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtri_exp, stdtr
+from scipy.special import log_ndtr, ndtri_exp, stdtr, stdtrit
 
 from goodstein.types import Array, BoolArray
 
-QUANTILES = np.array([0.8, 0.9, 0.95, 0.975, 0.99])
+QUANTILES = np.array([0.9, 0.95, 0.975, 0.99])
 """Where the tails are held against normal ones."""
 
 
@@ -83,6 +86,11 @@ class Stretch:
         moved = z - self.middle
         return np.asarray(moved / np.where(moved < 0, self.lower, self.upper))
 
+    def cautious(self, other: Stretch, z: Array) -> Array:
+        """Normal scores of whichever finds less."""
+        own, others = self.normal(z), other.normal(z)
+        return np.where(np.abs(own) <= np.abs(others), own, others)
+
     def limits(self, compared: Compared, level: float) -> tuple[Array, Array]:
         """Limits of T(P), (v,) each, with this error for each view."""
         c = NormalDist().inv_cdf(1.0 - level / 2.0)
@@ -95,22 +103,46 @@ def none_of(count: int) -> Stretch:
     return Stretch(np.zeros(count), np.ones(count), np.ones(count))
 
 
-def stretch(z: Array, shrunk: float, least: float) -> Stretch:
+def stretch(z: Array, kinds: Sequence[str], shrunk: float, least: float) -> Stretch:
     """From z of samples of the model, (samples, v).
 
     How far z is from normal falls with the root of the number of rows: `shrunk` is that of rows of a sample
-    over rows of the data. Tails that are shorter than normal ones are stretched to `least` of them at least:
-    samples are few, and caution costs little.
+    over rows of the data. Tails that are shorter than normal ones are taken for `least` of them at least. Views of a kind are drawn together as far as what is between
+    them is noise, which halves of the samples tell.
     """
     z = np.where(np.isfinite(z), z, 0.0)
-    middle = np.median(z, axis=0)
-    normal = np.array([NormalDist().inv_cdf(q) for q in QUANTILES])
     found = []
-    for side in (-1.0, 1.0):
-        quantiles = np.quantile(side * (z - middle), QUANTILES, axis=0)
-        ratio = (quantiles / normal[:, None]).mean(axis=0)
-        found.append(np.maximum(1.0 + shrunk * (ratio - 1.0), least))
-    return Stretch(shrunk * middle, found[0], found[1])
+    halves = [_shape(half) for half in (z[::2], z[1::2])]
+    for whole, one, other in zip(_shape(z), *halves, strict=True):
+        pooled, errors = whole.copy(), np.zeros(len(whole))
+        for kind in set(kinds):
+            own = np.array([each == kind for each in kinds])
+            noise, mean = float(((one - other)[own] ** 2).mean()) / 4.0, float(whole[own].mean())
+            total = float(((whole[own] - mean) ** 2).mean())
+            kept = max(0.0, 1.0 - noise / total) if total > 0 else 0.0
+            pooled[own] = mean + kept * (whole[own] - mean)
+            errors[own] = math.sqrt(noise)
+        found.append((pooled, errors))
+    (middle, _), *sides = found
+    # With its standard error: samples are few, and caution costs little.
+    tails = (np.maximum(1.0 + shrunk * (tail + error - 1.0), least) for tail, error in sides)
+    return Stretch(shrunk * middle, *tails)
+
+
+def _shape(z: Array) -> tuple[Array, Array, Array]:
+    """The middle of z, and its lower and upper tail in units of normal ones, each (v,)."""
+    middle = np.median(z, axis=0)
+    normal = np.array([NormalDist().inv_cdf(q) for q in QUANTILES])[:, None]
+    lower, upper = (
+        (np.quantile(side * (z - middle), QUANTILES, axis=0) / normal).mean(axis=0) for side in (-1.0, 1.0)
+    )
+    return middle, lower, upper
+
+
+def few(count: int, batches: int, level: float) -> Stretch:
+    """Limits by the t distribution of few batches."""
+    c = float(stdtrit(max(batches - 1, 1), 1.0 - level / 2.0)) / NormalDist().inv_cdf(1.0 - level / 2.0)
+    return Stretch(np.zeros(count), np.full(count, c), np.full(count, c))
 
 
 def from_few(z: Array, batches: int) -> Array:

@@ -42,16 +42,16 @@ class Fitted:
             return []
         return [UNKNOWN if self.influence is None else FIRST_ORDER]
 
-    def slopes(self, reference: Callable[[Any], Array]) -> Array | None:
-        """∂T(Q_θ)/∂θ, (p, v), from T as a function of the model; None where influences are not known."""
+    def slopes(self, difference: Callable[[Any], Array]) -> Array | None:
+        """−∂t/∂θ, (p, v), of differences between data and model; None where influences are not known."""
         if self.influence is None:
             return None
         found = []
         for a, step in enumerate(2.0 * self.influence.errors):
             by = np.zeros(len(self.influence.names))
             by[a] = step
-            ahead, behind = (reference(self.influence.model(sign * by)) for sign in (1.0, -1.0))
-            found.append((ahead - behind) / (2.0 * step))
+            ahead, behind = (difference(self.influence.model(sign * by)) for sign in (1.0, -1.0))
+            found.append((behind - ahead) / (2.0 * step))
         return np.array(found)
 
 

@@ -7,11 +7,16 @@ from itertools import combinations
 
 import numpy as np
 
-from goodstein.domains import Box, Domain, Simplex
+from goodstein.domains import Box, Domain, Lattice, Simplex, Sphere, Torus
 from goodstein.explain.columns import Columns, Edges
+from goodstein.explain.directions import AngleCorrelations, Directions
 from goodstein.explain.places import Places
-from goodstein.explain.views import Look, Several
+from goodstein.explain.states import States
+from goodstein.explain.views import Look, Several, quoted
 from goodstein.types import Array
+
+LEVELS = 6
+"""Levels of a lattice whose shares are looked at; more are taken for numbers."""
 
 RATIOS = 6
 """Parts with which the ratio of every pair is looked at."""
@@ -21,8 +26,16 @@ def look_at_points(
     observations: Array, draws: Array, domain: Domain, names: Sequence[str], rng: np.random.Generator
 ) -> Look:
     """Views of points, with all that they take from the model's draws fixed."""
+    if isinstance(domain, Lattice) and len(domain.levels) <= LEVELS:
+        return States(draws, domain, names)
+    if domain.discrete:
+        return Columns(draws, names, radius=False)
     if isinstance(domain, Simplex):
         looks = _parts(observations, draws, names)
+    elif isinstance(domain, Sphere):
+        looks = [Directions(draws, domain.embedded, "the rows", names)]
+    elif isinstance(domain, Torus):
+        looks = _angles(draws, names)
     else:
         looks = _flat(observations, draws, domain, names)
     return Several([*looks, Places(observations, draws, names, rng, domain.embedded)])
@@ -30,11 +43,21 @@ def look_at_points(
 
 def _flat(observations: Array, draws: Array, domain: Domain, names: Sequence[str]) -> list[Look]:
     """Columns as they are, and the edges of a box."""
-    enough = len(observations) > 5 * draws.shape[1]
+    enough = len(observations) > 5 * draws.shape[1] and domain.basis is None
     looks: list[Look] = [Columns(draws, names, radius=enough)]
     if isinstance(domain, Box) and np.isfinite([domain.lower, domain.upper]).any():
         looks.append(Edges(draws, names, domain.lower, domain.upper))
     return looks
+
+
+def _angles(draws: Array, names: Sequence[str]) -> list[Look]:
+    """Each angle as a direction in the plane, and pairs of them."""
+
+    def embedded(j: int) -> Callable[[Array], Array]:
+        return lambda x: np.column_stack([np.cos(x[:, j]), np.sin(x[:, j])])
+
+    looks: list[Look] = [Directions(draws, embedded(j), quoted(name), [name]) for j, name in enumerate(names)]
+    return [*looks, AngleCorrelations(names)] if len(names) > 1 else looks
 
 
 def _parts(observations: Array, draws: Array, names: Sequence[str]) -> list[Look]:

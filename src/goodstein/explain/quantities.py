@@ -120,7 +120,10 @@ def mean_radius(x: Array, *, influence: bool = True) -> tuple[float, Array, Arra
     n, d = x.shape
     centred = x - x.mean(axis=0)
     covariance = centred.T @ centred / n
-    root = np.linalg.cholesky(covariance)
+    try:
+        root = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:  # rows in a plane have no radius
+        return np.nan, np.zeros(n if influence else 0), np.zeros(n)
     z = np.linalg.solve(root, centred.T).T
     radius = np.maximum(np.linalg.norm(z, axis=1), 1e-12)
     value = float(radius.mean()) / np.sqrt(d)

@@ -130,6 +130,27 @@ class Several(Look):
         return ""
 
 
+def value_of(what: str) -> Sentence:
+    """That a quantity is so and so, where the model says so and so."""
+    return lambda told: f"{what} is {told.against}"
+
+
+def ratio_of(what: str) -> Sentence:
+    """That a quantity is so many times the model's."""
+    return lambda told: f"{what} is {told.times}"
+
+
+def share_of(where: str) -> Sentence:
+    """That rows somewhere are too many or too few."""
+
+    def sentence(told: Told) -> str:
+        head = f"too {'many' if told.more else 'few'} rows" if told.fails else "share of rows"
+        ends = f"({percent(max(told.low, 0.0))} to {percent(told.high)})"
+        return f"{head} {where}: {percent(told.effect)} where the model says {percent(told.model)} {ends}"
+
+    return sentence
+
+
 def quoted(name: str) -> str:
     """The name of a column in a sentence."""
     return f"`{name}`"
