@@ -31,7 +31,7 @@ import goodstein as gs
 HERE = Path(__file__).parent
 MODULES = {
     "size": "points corners units dependence fitted survival directional discrete latent conditional "
-    "patterns graphs others tolerance modes",
+    "patterns graphs others tolerance modes explained",
     "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units "
     "modes",
 }
