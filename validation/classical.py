@@ -81,7 +81,8 @@ def kolmogorov(x: Array, known: Known) -> float:
 def anderson(x: Array, known: Known) -> float:
     """The largest A² of a coordinate."""
     u, i = known.shares(x), np.arange(1, len(x) + 1)[:, None]
-    return float(-((2 * i - 1) * (np.log(u) + np.log1p(-u[::-1]))).mean(axis=0).min())
+    sums = ((2 * i - 1) * (np.log(u) + np.log1p(-u[::-1]))).mean(axis=0)
+    return float(-len(x) - sums.min())
 
 
 def cramer(x: Array, known: Known) -> float:
