@@ -236,7 +236,7 @@ class CheckResult(Report):
     def __str__(self) -> str:
         rows = self.rows()
         width = max(len(name) for name, _ in rows) + 4
-        lines = [visible(self.verdict), ""]
+        lines = [*wrap(visible(self.verdict), WIDTH), ""]
         for name, text in rows:
             lines += wrap(
                 visible(text),

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from goodstein.auditing.skewness import carrying
-from goodstein.explain.quantities import l_quantities, mean_radius, rank_correlations
+from goodstein.explain.quantities import l_quantities, mean_radius, mean_rank_correlation, rank_correlations
 from goodstein.explain.views import (
     Look,
     Scale,
@@ -143,19 +143,19 @@ class Columns(Look):
         if self._all and 1 in self._orders:
             found.append(values[1].mean(keepdims=True))
             parts.append(psi[:, 1].mean(axis=1, keepdims=True))
-        if self._pairs:
+        if self._pairs and self._each:
             rho, slopes = rank_correlations(x, self._pairs, influence=influence)
             rho = np.clip(rho, -1.0 + 1e-9, 1.0 - 1e-9)
-            if self._each:
-                found.append(np.arctanh(rho))
-                parts.append(slopes / (1.0 - rho**2))
-            if self._all:
-                found.append(rho.mean(keepdims=True))
-                parts.append(slopes.mean(axis=1, keepdims=True))
+            found.append(np.arctanh(rho))
+            parts.append(slopes / (1.0 - rho**2))
+        if self._pairs and self._all:
+            mean, slope = mean_rank_correlation(x, influence=influence)
+            found.append(np.array([mean]))
+            parts.append(slope[:, None])
         if self._joint:
             radius, slope, _ = mean_radius(x, influence=influence)
             found.append(np.array([radius]))
-            parts.append(slope[:, None] if influence else np.empty((0, 1)))
+            parts.append(slope[:, None])
         return np.concatenate(found), np.hstack(parts)
 
     def remark(self, place: int, observations: Array) -> str:
@@ -184,7 +184,7 @@ class Edges(Look):
                 where = f"{quoted(name)} {'below' if below else 'above'} {figure(limit)}"
                 edge = f"{'lower' if below else 'upper'} edge of {name}"
                 views.append(
-                    View(edge, "edges", (name,), share_of(f"with {where}"), "share of rows", least=True)
+                    View(edge, "edges", (name,), share_of(f"with {where}"), "share of rows", variance="known")
                 )
         self._sides = sides
 

@@ -21,20 +21,44 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri_exp, stdtr, stdtrit
 
+from goodstein.explain.views import View
 from goodstein.types import Array, BoolArray
 
 QUANTILES = np.array([0.9, 0.95, 0.975, 0.99])
 """Where the tails are held against normal ones."""
 
 
+class Bounds(NamedTuple):
+    """Variances of influences under the model, (v,): `least` are lower limits, `known` are to be used."""
+
+    least: Array
+    known: Array
+    """NaN where the data's own count."""
+
+    @classmethod
+    def of(cls, variances: Array, views: Sequence[View]) -> Bounds:
+        """As the views want it."""
+        ways = np.array([view.variance for view in views])
+        return cls(np.where(ways == "own", 0.0, variances), np.where(ways == "known", variances, np.nan))
+
+    @classmethod
+    def none(cls, count: int) -> Bounds:
+        """The data's own everywhere."""
+        return cls(np.zeros(count), np.full(count, np.nan))
+
+
 @dataclass(frozen=True)
 class Compared:
-    """All views: values, references, standard errors and z, (v,), and sums of influences, (m, v)."""
+    """All views: values, references, standard errors and z, (v,), and sums of influences, (m, v).
+
+    The errors are those of limits; z has the variance under its null where that is known.
+    """
 
     values: Array
     reference: Array
@@ -52,24 +76,26 @@ def compare(
     values: Array,
     psi: Array,
     reference: Array,
+    bounds: Bounds,
     *,
-    least: Array | float = 0.0,
     starts: npt.NDArray[np.intp] | None = None,
     added: Array | float = 0.0,
 ) -> Compared:
     """Studentised differences.
 
-    `least` are variances that one row has at least, (v,), `starts` the rows with which batches begin, `added`
-    the variances of the reference, (v,).
+    `starts` are the rows with which batches begin, `added` the variances of the reference, (v,).
     """
     n = len(psi)
     psi = np.nan_to_num(psi - psi.mean(axis=0))
     sums = psi if starts is None else np.add.reduceat(psi, starts, axis=0)
     m = len(sums)
-    variance = np.maximum((sums**2).sum(axis=0) / n * (m / max(m - 1, 1)), least)
+    variance = np.maximum((sums**2).sum(axis=0) / n * (m / max(m - 1, 1)), bounds.least)
     errors = np.sqrt(variance / n + added)
+    # Rows that depend on each other do not have the variance of independent ones.
+    known = np.isfinite(bounds.known) & (starts is None)
+    under = np.sqrt(np.where(known, bounds.known, variance) / n + added)
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(errors > 0, (values - reference) / errors, np.nan)
+        z = np.where(under > 0, (values - reference) / under, np.nan)
     return Compared(values, reference, errors, z, sums)
 
 
@@ -107,8 +133,9 @@ def stretch(z: Array, kinds: Sequence[str], shrunk: float, least: float) -> Stre
     """From z of samples of the model, (samples, v).
 
     How far z is from normal falls with the root of the number of rows: `shrunk` is that of rows of a sample
-    over rows of the data. Tails that are shorter than normal ones are taken for `least` of them at least. Views of a kind are drawn together as far as what is between
-    them is noise, which halves of the samples tell.
+    over rows of the data. Tails that are shorter than normal ones are taken for `least` of them at least.
+    Views of a kind are drawn together as far as what is between them is noise, which halves of the samples
+    tell.
     """
     z = np.where(np.isfinite(z), z, 0.0)
     found = []

@@ -40,9 +40,16 @@ class Hazards(Look):
         where = [f"before {shown[1]}"]
         where += [f"from {low} to {high}" for low, high in pairwise(shown[1:-1])]
         where += [f"after {shown[-2]}"]
-        views = [View(f"hazard {w}", "hazard", ("duration",), _hazard(w), "ratio", least=True) for w in where]
+        views = [
+            View(f"hazard {w}", "hazard", ("duration",), _hazard(w), "ratio", variance="known") for w in where
+        ]
         whole = View(
-            "hazard over all time", "events", ("duration",), _hazard("over all time"), "ratio", least=True
+            "hazard over all time",
+            "events",
+            ("duration",),
+            _hazard("over all time"),
+            "ratio",
+            variance="known",
         )
         self.views = [*views, whole]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from goodstein.data.points import Points
 from goodstein.errors import InputError
-from goodstein.explain.compare import Compared, Stretch, compare, few, from_few, none_of, stretch
+from goodstein.explain.compare import Bounds, Compared, Stretch, compare, few, from_few, none_of, stretch
 from goodstein.explain.explanation import PLACES, Explanation, Finding
 from goodstein.explain.fits import fit_of, influence_in
 from goodstein.explain.sides import Drawn, Scored, Side, Timed
@@ -22,7 +22,7 @@ from goodstein.survival.data import Censored
 from goodstein.types import Array
 from goodstein.validation import draw_seed
 
-SAMPLES, REFITS, ROWS = 200, 200, 400
+SAMPLES, REFITS, ROWS = 120, 100, 400
 """Samples of the model that show how far z is from normal, those that are fitted, and rows of each."""
 
 SURE = 1e-3
@@ -47,13 +47,13 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
     seeds = [draw_seed(rng) for _ in range(3)]
     fit = fit_of(problem, null)
     values, psi = side.measure(problem.observations)
-    reference, least = side.reference(), side.least()
+    reference, bounds = side.reference(), side.bounds()
     slopes = fit.slopes(lambda model: side.measure(problem.observations, model)[0] - side.reference(model))
     if slopes is not None and fit.influence is not None:
-        psi, least = psi - fit.influence.values @ slopes, np.zeros(len(values))
+        psi, bounds = psi - fit.influence.values @ slopes, Bounds.none(len(values))
     dependence = problem.dependence
     starts = dependence.batches if dependence.found else None
-    compared = compare(values, psi, reference, least=least, starts=starts, added=side.error())
+    compared = compare(values, psi, reference, bounds, starts=starts, added=side.error())
     notes = [*side.notes, *fit.notes]
     how = own = none_of(len(values))
     if starts is not None:
@@ -62,11 +62,11 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
         notes.append(f"The rows depend on each other: errors are those of {len(starts)} batches of them.")
     else:
         if not fit.matters:
-            how = own = resampled(side, least, n, seeds[1])
+            how = own = resampled(side, bounds, n, seeds[1])
             if side.samples:
-                how = sampled(side, reference, least, n, seeds[0])
+                how = sampled(side, reference, bounds, n, seeds[0])
         elif side.samples and fit.refit is not None:
-            how, z = refitted(side, fit.refit, slopes, least, n, seeds[0])
+            how, z = refitted(side, fit.refit, slopes, bounds, n, seeds[0])
             own = how
             if slopes is None:
                 compared = replace(compared, sums=z)
@@ -106,24 +106,27 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
     return Scored(problem, rng)
 
 
-def sampled(side: Side, reference: Array, least: Array, n: int, seed: int) -> Stretch:
+def sampled(side: Side, reference: Array, bounds: Bounds, n: int, seed: int) -> Stretch:
     """How far z is from normal in samples of the model."""
     rows, z = min(n, ROWS), []
     for k in range(SAMPLES):
         values, psi = side.measure(side.sample(rows, seed, k))
-        z.append(compare(values, psi, reference, least=least).z)
+        z.append(compare(values, psi, reference, bounds).z)
     return stretch(np.array(z), kinds_of(side), math.sqrt(rows / n), 1.0)
 
 
-def resampled(side: Side, least: Array, n: int, seed: int) -> Stretch:
+def resampled(side: Side, bounds: Bounds, n: int, seed: int) -> Stretch:
     """How far z is from normal in samples of the data's own rows, about the quantities of the data."""
     rows, data, z = min(n, ROWS), side.problem.data, []
     middle, _ = side.measure(data.take(np.arange(n)).observations)
     for k in range(SAMPLES):
         chosen = np.random.default_rng([seed, k]).integers(0, n, rows)
         values, psi = side.measure(data.take(chosen).observations)
-        z.append(compare(values, psi, middle, least=least).z)
-    return stretch(np.array(z), kinds_of(side), math.sqrt(rows / n), 1.0)
+        z.append(compare(values, psi, middle, bounds).z)
+    found = np.array(z)
+    # Where the variance follows from the mean, samples of data with another mean say nothing of it.
+    found[:, np.isfinite(bounds.known)] = 0.0
+    return stretch(found, kinds_of(side), math.sqrt(rows / n), 1.0)
 
 
 def kinds_of(side: Side) -> list[str]:
@@ -132,7 +135,7 @@ def kinds_of(side: Side) -> list[str]:
 
 
 def refitted(
-    side: Side, refit: Refitting, slopes: Array | None, least: Array, n: int, seed: int
+    side: Side, refit: Refitting, slopes: Array | None, bounds: Bounds, n: int, seed: int
 ) -> tuple[Stretch, Array]:
     """The same where the model is fitted to every sample; and z of these, (samples, v)."""
     rows, found = min(n, ROWS), []
@@ -148,7 +151,7 @@ def refitted(
             continue
         moved = None if slopes is None else influence_in(model, sample, slopes)
         psi = psi if moved is None else psi - moved
-        found.append(compare(values, psi, reference, least=least, added=side.error(many)).z)
+        found.append(compare(values, psi, reference, bounds, added=side.error(many)).z)
     if len(found) < 0.9 * REFITS:
         raise InputError(
             f"explain() fits samples of {side.problem.model.name} as the data were fitted, and that fails in "

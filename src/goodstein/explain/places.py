@@ -14,8 +14,8 @@ from goodstein.types import Array
 DRAWN, OBSERVED = 16, 32
 """Places that are draws of the model, and rows."""
 
-WIDTH = 0.6
-"""Width of a place, in standard deviations of the model for each column."""
+WIDTHS = (0.25, 0.6)
+"""Widths of a place, in standard deviations of the model for each column."""
 
 
 class Places(Look):
@@ -38,26 +38,33 @@ class Places(Look):
         quarter, three = np.quantile(drawn, [0.25, 0.75], axis=0)
         scale = (three - quarter) / 1.35
         self._scale = np.where(scale > 0, scale, np.maximum(drawn.std(axis=0), 1e-12))
-        self._width = WIDTH * np.sqrt(drawn.shape[1])
+        self._widths = np.array(WIDTHS) * np.sqrt(drawn.shape[1])
         n = len(observations)
         self._own = rng.choice(n, size=min(OBSERVED, n // 4), replace=False)
         chosen = np.concatenate([draws[:DRAWN], observations[self._own]])
         self._centres = embedded(chosen) / self._scale
         self.views = [
-            View(f"place {k}", PLACES, tuple(names), _near(point, names), "ratio", "multiple", least=True)
+            View(
+                f"place {k}{size}",
+                PLACES,
+                tuple(names),
+                _near(point, names),
+                "ratio",
+                "multiple",
+                variance="least",
+            )
+            for size in ("", ", wide")
             for k, point in enumerate(chosen)
         ]
         self._observations = observations
 
     def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
         x = self._embedded(observations) / self._scale
-        near = np.exp(-squared_distances(x, self._centres) / (2.0 * self._width**2))
-        own = observations is self._observations
-        if own:
-            near[self._own, np.arange(DRAWN, near.shape[1])] = np.nan
-            values = np.nanmean(near, axis=0)
-        else:
-            values = near.mean(axis=0)
+        far = squared_distances(x, self._centres)
+        if observations is self._observations:
+            far[self._own, np.arange(DRAWN, far.shape[1])] = np.nan
+        near = np.hstack([np.exp(far / (-2.0 * width**2)) for width in self._widths])
+        values = np.nanmean(near, axis=0)
         return values, np.nan_to_num(near - values) if influence else np.empty((0, len(values)))
 
 

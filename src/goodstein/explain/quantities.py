@@ -115,6 +115,25 @@ def rank_correlations(
     return values, psi / scale
 
 
+def mean_rank_correlation(x: Array, *, influence: bool = True) -> tuple[float, Array]:
+    """The mean of :func:`rank_correlations` over all pairs, and its influences, (n,), in linear time."""
+    n, d = x.shape
+    u = ranks(x)
+    centred = u - u.mean(axis=0)
+    size = np.sqrt(np.maximum((centred**2).mean(axis=0), 1e-12))
+    centred /= size
+    pairs = d * (d - 1) / 2.0
+    total = centred.sum(axis=1)
+    psi = 0.5 * (total**2 - (centred**2).sum(axis=1))
+    value = float(psi.mean()) / pairs
+    if not influence:
+        return value, np.empty(0)
+    for j in range(d):
+        order = np.argsort(-u[:, j], kind="stable")
+        psi[order] += np.cumsum((total - centred[:, j])[order]) / (n * size[j])
+    return value, np.asarray((psi - psi.mean()) / pairs)
+
+
 def mean_radius(x: Array, *, influence: bool = True) -> tuple[float, Array, Array]:
     """E‖z‖/√d in units of the rows' own covariance, its influences, (n,), and the radii over √d, (n,)."""
     n, d = x.shape

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.domains import Lattice
+from goodstein.explain.compare import Bounds
 from goodstein.explain.durations import Hazards
 from goodstein.explain.looks import look_at_points
 from goodstein.explain.scores import Scores
@@ -46,8 +47,8 @@ class Side(ABC):
         """What the quantities are if the model is true, (v,)."""
 
     @abstractmethod
-    def least(self) -> Array:
-        """Variances of influences under the model, (v,), which those of the data may not undercut."""
+    def bounds(self) -> Bounds:
+        """What is known of the variances of influences under the model."""
 
     def error(self, many: int | None = None) -> Array | float:
         """Variances of the reference, (v,)."""
@@ -85,8 +86,8 @@ class Drawn(Side):
             draws = self._draw(many or self._many, self._seed, model=model)
         return self.look.measure(draws, influence=False)[0]
 
-    def least(self) -> Array:
-        return np.where([view.least for view in self.look.views], self._variances, 0.0)
+    def bounds(self) -> Bounds:
+        return Bounds.of(self._variances, self.look.views)
 
     def error(self, many: int | None = None) -> Array:
         return np.asarray(self._variances / (many or self._many))
@@ -118,10 +119,10 @@ class Timed(Side):
     def reference(self, model: Any = None, many: int | None = None) -> Array:
         return np.ones(len(self.look.views))
 
-    def least(self) -> Array:
+    def bounds(self) -> Bounds:
         look = self.look
         assert isinstance(look, Hazards)
-        return look.variances(self.problem.observations)
+        return Bounds.of(look.variances(self.problem.observations), look.views)
 
 
 class Scored(Side):
@@ -146,8 +147,8 @@ class Scored(Side):
     def reference(self, model: Any = None, many: int | None = None) -> Array:
         return np.zeros(len(self.look.views))
 
-    def least(self) -> Array:
-        return np.zeros(len(self.look.views))
+    def bounds(self) -> Bounds:
+        return Bounds.none(len(self.look.views))
 
 
 def names_of(problem: Problem) -> list[str]:

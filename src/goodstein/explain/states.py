@@ -38,7 +38,7 @@ class States(Look):
                 (name,),
                 share_of(f"with {quoted(name)} = {figure(levels[a])}"),
                 "share of rows",
-                least=True,
+                variance="known",
             )
             for name in names
             for a in self._levels

@@ -75,9 +75,9 @@ class View:
     scale
         In which scale the quantity is compared: as it is, and told as it is or as a multiple of the model's;
         as a logarithm, and told as the ratio to the model's; a correlation by its area tangent.
-    least
-        Whether its variance is taken to be at least that under the model: of shares, whose own says nothing
-        where no row is counted.
+    variance
+        Whether it is the data's own; at least that under the model, for means of what few rows have; or that
+        under the model, for shares of rows and counts of events, whose variance follows from their mean.
     """
 
     name: str
@@ -86,7 +86,7 @@ class View:
     sentence: Sentence
     unit: str = ""
     scale: Scale = "plain"
-    least: bool = False
+    variance: Literal["own", "least", "known"] = "own"
 
     def shown(self, value: float, reference: float) -> float:
         """A value as the reader sees it."""

@@ -18,7 +18,7 @@ from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined
-from goodstein.operators import MeanEmbedding, Operator
+from goodstein.operators import Operator
 from goodstein.operators.views.base import FiniteView
 from goodstein.pipeline.audit import (
     Probes,
@@ -39,6 +39,7 @@ from goodstein.results.result import SMALL, Member, TestResult
 from goodstein.tests_of_fit.default_members import (
     default_collection,
     default_kernels,
+    from_draws,
     left_out,
     looks_at,
     shares_of,
@@ -193,7 +194,7 @@ def aggregated_test(
         operator=best.operator,
         kernel=best.kernel,
         title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
-        statistic_name="−log of the harmonic mean of the members' p-values",
+        statistic_name="−log of the members' harmonic mean p",
         members=members,
         details=told_of(choice),
         asked=collection.problems,
@@ -272,7 +273,7 @@ def _audited(
         broken = [report for report in reports if not report.valid]
         reasons = " ".join(dict.fromkeys(m for report in broken for m in report.messages("fail")))
         names = ", ".join(report.operator for report in broken)
-        scored = [k for k in kept if not isinstance(groups[k][0].operator, MeanEmbedding)]
+        scored = [k for k in kept if not from_draws(groups[k][0].operator)]
         if ours and scored and audit:
             notes.append(f"Left out, because the audit refused it: {names}. {reasons}")
         elif audit:

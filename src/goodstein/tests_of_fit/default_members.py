@@ -53,7 +53,7 @@ from goodstein.operators import (
     Standardised,
 )
 from goodstein.operators.views.base import View
-from goodstein.operators.views.drawn import whitened
+from goodstein.operators.views.drawn import DrawnView, whitened
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
 from goodstein.survival.timing import Timing
@@ -69,7 +69,7 @@ SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 RATES = (0.3, 1.0, 3.0)
 """The same for the rates of Hamming's kernel."""
 
-SHAPE, CLOSE = (0.25, 0.5, 1.0), (0.125, 0.25, 0.5)
+SHAPE, CLOSE = (1.0, 0.5, 0.25), (0.5, 0.25, 0.125)
 """Multiples of the median distance for Stein operators and for mean embeddings."""
 
 STRENGTH = 0.01
@@ -197,10 +197,11 @@ def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
     once = hammings(1.0) if lattice else gaussians(1.0)
     regularised = Regularised(embedding, strength=STRENGTH * (3 if few else 1))
     columns = range(domain.dim) if domain.dim <= COLUMNS else [None]
-    moments: list[Operator] = []
+    moments: list[DrawnView] = []
     if domain.dim <= WIDE and _whitens(embedding.points(domain, drawn)):
-        moments = [DrawnMoments(1, embedding), DrawnMoments(2, embedding)]
-        moments += [DrawnRadius(embedding)] if simulated else []
+        moments = [DrawnMoments(1, embedding), DrawnMoments(2, embedding), DrawnRadius(embedding)]
+    if not simulated:
+        moments = [moment for moment in moments if not _heavy(moment, problem)]
     return {
         "closeness": closeness,
         "directions": [Entry(regularised, once)],
@@ -230,6 +231,19 @@ def _whitens(points: Array) -> bool:
     return True
 
 
+def _heavy(view: DrawnView, problem: Problem) -> bool:
+    """Whether random signs do not tell its distribution."""
+    rng = np.random.default_rng(0)
+    checks = view.on(problem.domain).conditions(problem.model, problem.domain, problem.observations, rng)
+    return any(check.status == "fail" and check.asymptotic for check in checks)
+
+
+def from_draws(operator: Operator | None) -> bool:
+    """Whether an operator has draws of the model in the place of an identity."""
+    inside = getattr(operator, "operator", None)
+    return isinstance(operator, MeanEmbedding | DrawnView) or (inside is not None and from_draws(inside))
+
+
 def _has_logratios(problem: Problem, drawn: Array | None) -> bool:
     """Whether no part is zero, nor so small that one of many samples has zeros."""
     seen = [problem.observations, *([] if drawn is None else [drawn])]
@@ -250,13 +264,13 @@ def looks_at(operator: Operator, names: Sequence[str] | None = None) -> str:
 def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
     """Notes about members of the collection for a problem that are not among these operators."""
     notes = []
-    scored = isinstance(problem.data, Points) and isinstance(problem.operator, SCORED)
-    if scored and problem.model.has_sample and not any(isinstance(o, MeanEmbedding) for o in operators):
+    scored = isinstance(problem.data, Points) and isinstance(problem.operator, (*SCORED, Mirrored))
+    if scored and problem.model.has_sample and not any(map(from_draws, operators)):
         notes.append(
             f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
             f"nothing on {problem.domain!r}. {_cannot_draw(problem) or ''}".rstrip()
         )
-    if isinstance(problem.operator, LogRatio) and LogRatio() not in operators:
+    if Mirrored() in operators and LogRatio() not in operators:
         notes.append(
             "Left out LogRatio() and what goes with it: parts are zero, or so small that the model draws "
             "zeros, which have no log-ratio."
