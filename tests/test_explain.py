@@ -257,6 +257,21 @@ def test_model_without_a_sampler_is_asked_for_its_score():
     assert explained(x, model).findings[0].view == "correlation of column 0, column 1"
 
 
+def test_hazard_up_to_a_factor():
+    rng = np.random.default_rng(10)
+    event, end = 30.0 * rng.exponential(size=400), rng.uniform(0, 150, 400)
+    data = gs.Censored(np.minimum(event, end), event <= end)
+    model, operator = FAMILY.Exponential(1.0), gs.ProportionalHazards()
+    assert not gs.ksd_test(data, model, operator=operator, null=QUICK, rng=1).explain().failing
+    early = np.where(event > 15.0, 15.0 + 0.3 * (event - 15.0), event)
+    data = gs.Censored(np.minimum(early, end), early <= end)
+    found = gs.ksd_test(data, model, operator=operator, null=QUICK, rng=1).explain()
+    assert found.findings[0].view.startswith("hazard ")
+    assert "over all time" not in {one.view[7:] for one in found.findings}
+    before = next(one for one in found.findings if "before" in one.view)
+    assert before.effect < 1.0
+
+
 def test_fit_is_taken_into_account(monkeypatch):
     monkeypatch.setattr(explain, "REFITS", 40)
     x = np.random.default_rng(4).standard_t(4, size=(300, 1))
