@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib
@@ -141,18 +140,13 @@ def power() -> Any:
 
 
 def explanation() -> Any:
-    def finding(view, statement, effect, low, high, unit, adjusted):
-        fails = adjusted <= 0.05
-        return SimpleNamespace(**locals(), pvalue=adjusted / 5, columns=())
+    return several().explain(rng=1)
 
-    found = [
-        finding("mean", "income: the mean is higher than the model says", 1.4, 0.9, 1.9, "thousand", 0.001),
-        finding("tails", "income: tails are longer than those of the model", 0.31, 0.12, 0.5, "", 0.012),
-        finding(
-            "pair", "income and age: less related than the model says", -0.2, -0.45, 0.05, "correlation", 0.4
-        ),
-    ]
-    return SimpleNamespace(findings=tuple(found))
+
+def readme() -> gs.TestResult:
+    x = gs.datasets.skye_lavas()
+    fit = gs.families.Dirichlet.fit
+    return gs.ksd_test(x, fit(x), null=gs.ParametricBootstrap(fit, n_resamples=999), rng=1)
 
 
 PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
@@ -192,6 +186,8 @@ def draw(name: str, theme: str | None) -> Any:
 
 def main(folder: str | None = None, theme: str | None = None, *names: str) -> None:
     matplotlib.use("Agg")
+    if folder is None:
+        readme().plot("null").figure.savefig(IMAGES / "skye_dirichlet.png", dpi=120)
     for name in names or PICTURES:
         picture = draw(name, theme)
         if folder is None:

@@ -144,6 +144,7 @@ def explanation(count: int = 3) -> Any:
             pvalue=p,
             fails=p < 0.05,
             unit="cm",
+            model=0.5 if effect > 1 else 0.0,
             columns=(),
         )
         for said, effect, low, high, p in rows[:count]

@@ -78,6 +78,23 @@ def test_a_detectable_move_is_found_in_about_four_of_five_samples(name):
     )
 
 
+def test_a_detectable_change_of_all_times_is_found_in_about_four_of_five_samples():
+    model = FAMILY.Exponential(1.0)
+
+    def durations(seed, factor):
+        """With one in three censored."""
+        rng = np.random.default_rng(seed)
+        t, c = rng.exponential(size=150), rng.exponential(2.0, size=150)
+        return gs.Censored(factor * np.minimum(t, c), t <= c)
+
+    (move,) = gs.ksd_test(durations(1, 1.0), model, rng=1).detectable().moves
+    assert move.change == "change of scale of all times" and 0.1 < move.size < 0.8
+    null = gs.WildBootstrap(199)
+    for factor, low, high in ((1 + move.size, 0.6, 1.0), (1 + move.size / 4, 0.0, 0.5)):
+        found = [gs.ksd_test(durations(k, factor), model, null=null, rng=k).pvalue for k in range(100, 160)]
+        assert low < np.mean(np.array(found) <= 0.05) < high
+
+
 def test_more_data_find_less():
     model = FAMILY.Normal(0.0, 1.0)
     few, many = (gs.ksd_test(model.sample(n, rng=1), model, rng=1).detectable() for n in (50, 800))

@@ -141,6 +141,11 @@ def test_files_are_the_same_each_time():
     assert gs.plot.svg(plane().plot()) == gs.plot.svg(plane().plot())
 
 
+def test_letters_keep_their_size():
+    # Digits are dropped from coordinates, and from nothing else: of this scale are the letters.
+    assert 'transform="scale(0.015625)"' in gs.plot.svg(axis().plot())
+
+
 def test_the_ground_of_a_file_is_transparent():
     root = ET.fromstring(gs.plot.svg(CASES["axis"]("dark")))
     (ground,) = [part for part in root.iter() if part.get("id") == "patch_1"]
@@ -421,17 +426,23 @@ def test_members_are_ranked_by_their_evidence():
     assert len(ax.get_yticklabels()) == len(result.members)
     assert "IMQ" in "".join(label.get_text() for label in ax.get_yticklabels())
     best = result.best
-    assert ax.get_yticklabels()[0].get_text().startswith(best.line()[0][:8])
+    assert ax.get_yticklabels()[0].get_text().startswith(best.looks_at)
+    assert f"Seen by the member that looks at {best.looks_at}." in caption(result.plot())
     with pytest.raises(gs.errors.InputError, match="no members"):
         axis().plot("members")
 
 
 def test_findings_are_drawn_from_anything_with_their_interface():
     ax = gs.plot.findings(explanation())
-    assert len(ax.get_yticklabels()) == 3
+    assert len(ax.containers) == 3
     assert ax.get_title(loc="left") == "What fails"
     assert "the model fails here" in legend(ax)
-    assert any("1.4 cm" in text for text in texts(ax))
+    assert {"the mean is higher than the model says", "p = 0.012"} <= texts(ax)
+    # The first interval leaves out what the model says, 0.5, and the last one does not.
+    ends = [container.lines[2][0].get_segments()[0][:, 0] for container in ax.containers]
+    assert ends[0].min() > 0 and ends[2].min() < 0 < ends[2].max()
+    np.testing.assert_allclose(ends[0], [(0.9 - 0.5) / 0.5, (1.9 - 0.5) / 0.5])
+    assert axis().plot("findings").get_title(loc="left") == "What fails"
     nothing = gs.plot.findings(explanation(0))
     assert nothing.get_title(loc="left") == "Nothing fails that was looked at"
 
@@ -482,8 +493,6 @@ def test_settings_of_matplotlib_are_respected_and_left_as_they_were():
 
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_without_matplotlib_every_kind_says_what_to_install(monkeypatch, kind):
-    if kind == "findings" and not hasattr(axis(), "explain"):
-        pytest.skip("needs explanations")
     result = collection() if kind == "members" else several()
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'^Plots need matplotlib: pip install "goodstein\[plot\]"\.$'):
@@ -508,11 +517,15 @@ def test_many_points_are_thinned_by_a_fixed_rule():
 
 
 def test_a_large_sample_has_a_small_file_that_says_so():
-    x = np.random.default_rng(1).standard_normal((4000, 2)) * 1.2
-    result = gs.ksd_test(x, gs.families.Normal([0.0, 0.0]), null=gs.WildBootstrap(19), rng=1)
-    ax = result.plot()
-    assert "2000 of 4000 observations are drawn" in caption(ax)
+    x = np.random.default_rng(1).standard_normal((2100, 6)) * 1.2
+    test = {"null": gs.WildBootstrap(19), "rng": 1}
+    ax = gs.ksd_test(x[:, :2], gs.families.Normal(np.zeros(2)), **test).plot()
+    assert "2000 of 2100 observations are drawn" in caption(ax)
     assert len(gs.plot.svg(ax).encode()) < LARGEST_FILE
+    figure = gs.ksd_test(x[:600], gs.families.Normal(np.zeros(6)), **test).plot()
+    said = figure._supxlabel.get_text()
+    assert "300 of 600 observations are drawn" in said and "first 5 of 6 columns" in said
+    assert len(gs.plot.svg(figure).encode()) < LARGEST_FILE
 
 
 HOSTILE = ["a$b$", r"$\frac{1}{0}$", "x\x1b[31m\u202e", "--><script>alert(1)</script>", "n\n" * 50, "$" * 7]

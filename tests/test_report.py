@@ -22,7 +22,7 @@ from goodstein.report.pictures import inline
 ROOT = Path(__file__).parents[1]
 HOSTILE = "<script>alert('1')</script>\"'><img src=x onerror=alert(2)>&amp;\x1b[31m\u202e$x^$_{"
 MODEL = gs.families.Normal([0.0, 0.0])
-X = MODEL.sample(120, rng=1) + np.array([0.6, 0.0])
+X = MODEL.sample(60, rng=1) + np.array([0.6, 0.0])
 OUTSIDE_PICTURES = set(
     re.findall(
         r"\w+",

@@ -1,11 +1,11 @@
 """Measure how often tests reject true models and false ones, and write the reports.
 
-    python validation/run.py [size|power] [--trials N] [--only PATTERN] [--workers N] [--quick]
+    python validation/run.py [size|power|unseen] [--trials N] [--only PATTERN] [--workers N] [--quick]
 
-Cells and their tests are run by `goodstein.power_study`. What is in size.csv or power.csv already is kept if
-its first trials still have the same p-values, so that a change of the library is noticed, and if it has at
-least as many trials. Finished trials are kept in records/, so that a run which was stopped goes on where it
-was; finished parts of a table are written at once.
+Cells and their tests are run by `goodstein.power_study`. What is in size.csv, power.csv or unseen.csv already
+is kept if its first trials still have the same p-values, so that a change of the library is noticed, and if
+it has at least as many trials. Finished trials are kept in records/, so that a run which was stopped goes on
+where it was; finished parts of a table are written at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import report
+import unseen_report
 from results import FIRST, Key, Measured, Results, from_study, read, write
 from tables import Part, Table, laws
 
@@ -34,9 +35,11 @@ MODULES = {
     "patterns graphs others tolerance modes explained",
     "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units "
     "modes",
+    "unseen": "unseen",
 }
-"""Each has size_tables() or power_tables(), or both; the reports are in this order."""
-TRIALS, QUICK = {"size": 2000, "power": 500}, {"size": 200, "power": 100}
+"""Each has size_tables(), power_tables() or unseen_tables(); the reports are in this order."""
+TRIALS, QUICK = {"size": 2000, "power": 500, "unseen": 100}, {"size": 200, "power": 100, "unseen": 20}
+REPORTS = {"size": report.size_report, "power": report.power_report, "unseen": unseen_report.unseen_report}
 
 
 def tables_of(kind: str) -> list[Table]:
@@ -50,15 +53,17 @@ def tables_of(kind: str) -> list[Table]:
 def main(argv: Sequence[str] | None = None, folder: Path = HERE) -> None:
     """Run what is missing and write the reports."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("kind", nargs="?", choices=[*MODULES], help="one of the two reports (default: both)")
+    parser.add_argument("kind", nargs="?", choices=[*MODULES], help="one of the reports (default: all)")
     parser.add_argument(
-        "--trials", type=int, help="trials a row (default 2000 for size, 500 or fewer for power)"
+        "--trials",
+        type=int,
+        help="trials a row (default 2000 for size, 500 or fewer for power, 100 for unseen)",
     )
     parser.add_argument(
         "--only", default="", metavar="PATTERN", help="rows with this in `table | cell | test`"
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: all cores)")
-    parser.add_argument("--quick", action="store_true", help="200 or 100 trials a row, printed only")
+    parser.add_argument("--quick", action="store_true", help="200, 100 or 20 trials a row, printed only")
     options = parser.parse_args(argv)
     if options.trials is not None and options.trials < FIRST:
         parser.error(f"--trials must be at least {FIRST}")
@@ -142,9 +147,8 @@ def measure(
 def publish(kind: str, tables: Sequence[Table], known: Results, folder: Path) -> None:
     """Both files, each replaced in one step."""
     write(folder / f"{kind}.csv", tables, known)
-    form = report.size_report if kind == "size" else report.power_report
     part = folder / f"{kind}.md.part"
-    part.write_text(form(tables, known), encoding="utf-8")
+    part.write_text(REPORTS[kind](tables, known), encoding="utf-8")
     part.replace(folder / f"{kind}.md")
 
 

@@ -189,7 +189,7 @@ class Once(gs.MonteCarlo):
 
 def aggregated(data: Any, model: Any, *, rng: RNG) -> Any:
     """`gs.aggregated_test`; where it simulates its null distribution, once for all trials, to save time."""
-    simulated = isinstance(data, np.ndarray) and hasattr(model, "sample")
+    simulated = isinstance(data, np.ndarray) and getattr(model, "has_sample", hasattr(model, "sample"))
     null = Once(499, model) if simulated else "auto"
     return gs.aggregated_test(data, model, null=null, workers=1, rng=1 if simulated else rng)
 

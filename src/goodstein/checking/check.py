@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from goodstein.pipeline.compose import compose
 from goodstein.problems.problem import Problem
 from goodstein.results.detectable import Detectable
 from goodstein.results.result import TestResult
+from goodstein.results.tolerance import Tolerance
 from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
 from goodstein.tests_of_fit.audit import check_identity, thorough_checks
 from goodstein.text import readable
@@ -31,7 +33,10 @@ from goodstein.types import RNG, ArrayLike
 from goodstein.validation import as_generator, draw_seed
 
 COLUMNS = 5
-"""Columns whose moves are looked for; each takes two evaluations of all members, and more for its size."""
+"""Columns whose moves are looked for, at most."""
+
+SEARCHES = 40
+"""Columns times members, each of which is evaluated twice and more."""
 
 ROWS = 5
 """Rows that are named."""
@@ -54,9 +59,10 @@ def check(
     """Does this model fit these data? The test, what fails, how wrong it is, and what could have been found.
 
     One call makes a thorough audit (:func:`audit`), the aggregated test (:func:`aggregated_test`), says in
-    words what fails, bounds the share of the population that the model cannot explain
-    (:meth:`TestResult.tolerance`) and says which shift or scale such a sample would have shown
-    (:meth:`TestResult.detectable`). Where a part does not exist for a kind of data, the result says so.
+    words what fails (:meth:`TestResult.explain`), bounds the share of the population that the model cannot
+    explain (:meth:`TestResult.tolerance` of :func:`ksd_test`) and says which shift or scale such a sample
+    would have shown (:meth:`TestResult.detectable`). Where a part does not exist for a kind of data, the
+    result says so.
 
     Parameters
     ----------
@@ -126,7 +132,7 @@ def check(
         test=test,
         audit=report,
         explanation=explanation,
-        tolerance=part("tolerance", lambda: test.tolerance(1.0 - level, rng=seed)),
+        tolerance=part("tolerance", lambda: _tolerance(test, problem, level, seed)),
         detectable=part("detectable", lambda: _detectable(test)),
         level=level,
         seed=seed,
@@ -164,8 +170,13 @@ def _outstanding(test: TestResult, level: float, seed: int) -> str:
     return f" {len(rows)} of {len(found)} observations stand out: rows {first}{more}."
 
 
+def _tolerance(test: TestResult, problem: Problem, level: float, seed: int) -> Tolerance:
+    """That of the usual operator and kernel, as of :func:`ksd_test`: the first member may see little."""
+    return replace(test, asked=(problem,), members=()).tolerance(1.0 - level, rng=seed)
+
+
 def _detectable(test: TestResult) -> Detectable:
-    found = test.detectable(columns=COLUMNS)
+    found = test.detectable(columns=max(2, min(COLUMNS, SEARCHES // len(test.members))))
     if not found.moves:
         raise InputError("A shift or a change of scale has no meaning for such data, or none is known.")
     return found

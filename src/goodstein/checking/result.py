@@ -221,6 +221,8 @@ class CheckResult(Report):
         if self.tolerance is None:
             return f"not known: {self.missing['tolerance']}"
         confidence = f"({self.tolerance.level:.0%} confidence)"
+        if self.tolerance.share == 0.0 and self.rejected:
+            return f"not known: the share that is not explained has no lower bound above zero {confidence}"
         if self.tolerance.share == 0.0:
             return f"perhaps not at all: the model may explain the whole population {confidence}"
         return f"at least {self.tolerance.share:.1%} of the population is not explained {confidence}"
@@ -234,7 +236,7 @@ class CheckResult(Report):
     def __str__(self) -> str:
         rows = self.rows()
         width = max(len(name) for name, _ in rows) + 4
-        lines = [visible(self.verdict), ""]
+        lines = [*wrap(visible(self.verdict), WIDTH), ""]
         for name, text in rows:
             lines += wrap(
                 visible(text),

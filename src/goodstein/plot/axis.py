@@ -65,7 +65,7 @@ def along_axis(ax: Axes, result: TestResult, problem: Problem, level: float, col
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, seen),
+        *sentences(result, found, seen),
         outside(x, low, high),
         extra=entries(colours, seen, found.what),
     )
@@ -96,10 +96,10 @@ def view(
     return max(low - room, lower), min(high + room, upper)
 
 
-def bins_of(x: Array, low: float, high: float) -> Array:
+def bins_of(x: Array, low: float, high: float, most: int = MOST_BINS) -> Array:
     """Edges of the bars of a histogram: as many as the data wish for, within bounds."""
     wished = len(np.histogram_bin_edges(x[(x >= low) & (x <= high)], "auto", (low, high))) - 1
-    return np.linspace(low, high, int(np.clip(wished, LEAST_BINS, MOST_BINS)) + 1)
+    return np.linspace(low, high, int(np.clip(wished, LEAST_BINS, most)) + 1)
 
 
 def outside(x: Array, low: float, high: float) -> str:

@@ -137,7 +137,7 @@ def _of_domain(domain: Any) -> str:
 
 
 def _findings(result: Any, **options: Any) -> Any:
-    return findings(result.explain() if hasattr(result, "explain") else result, **options)
+    return findings(result.explain(), **options)
 
 
 def _pairs(result: Any, *, ax: Any = None, **options: Any) -> Any:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from goodstein.results.result import TestResult
 
-MOST_COLUMNS = 6
+MOST_COLUMNS, MOST_ROWS = 5, 300
 DRAWS = 20_000
 SHARES = (0.5, 0.9)
 """Shares of the model inside the contours."""
-BINS = 40
+BINS = 24
 
 
 def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) -> Figure:
@@ -58,7 +58,8 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
         for i, j in np.ndindex(shown, shown):
             ax = axes[i, j]
             bare(ax)
-            ax.tick_params(labelsize=6)
+            ax.tick_params(labelsize=6, labelleft=j == 0)
+            ax.locator_params(nbins=4)
             if j > i:
                 ax.set_axis_off()
             elif i == j:
@@ -84,7 +85,7 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
         )
         figure.suptitle(f"{safe(result.model, 70)}, n = {result.n}", x=0.02, ha="left", fontsize="medium")
         only = f"The first {shown} of {data.shape[1]} columns." if shown < data.shape[1] else ""
-        text = " ".join(one for one in (said, left_out(len(data)), only) if one)
+        text = " ".join(one for one in (said, left_out(len(data), MOST_ROWS), only) if one)
         figure.supxlabel(text, fontsize=7.5, x=0.02, ha="left", wrap=True)
     return figure
 
@@ -105,8 +106,8 @@ def _marks(result: TestResult, level: float) -> tuple[npt.NDArray[np.intp], str]
 
 
 def _margin(ax: Axes, x: Array, drawn: Array | None, limits: tuple[float, float], colours: Palette) -> None:
-    bins = bins_of(x, *limits)
-    ax.hist(x, bins, density=True, color=colours.data, label="data")
+    bins = bins_of(x, *limits, BINS)
+    ax.hist(x, bins, density=True, histtype="stepfilled", color=colours.data, label="data")
     if drawn is not None:
         shares = np.histogram(drawn, bins)[0] / (len(drawn) * np.diff(bins))
         ax.stairs(shares, bins, color=colours.ink, linewidth=1.2, label="model")
@@ -115,7 +116,7 @@ def _margin(ax: Axes, x: Array, drawn: Array | None, limits: tuple[float, float]
 
 
 def _pair(ax: Axes, xy: Array, drawn: Array | None, marks: npt.NDArray[np.intp], colours: Palette) -> None:
-    rows = drawn_rows(len(xy))
+    rows = drawn_rows(len(xy), MOST_ROWS)
     styles: dict[int, tuple[str, str, str, Any]] = {
         0: ("observations", colours.faint, "o", 0.6),
         1: (words("more"), colours.more, "^", 0.9),

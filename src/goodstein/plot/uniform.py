@@ -67,7 +67,8 @@ def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme
             beyond = (share < low - 1e-12) | (share > high + 1e-12)
             if beyond.any():
                 leaves.append(name)
-                ax.plot(z[beyond], (share - z)[beyond], "D", color=style["color"], markersize=3.5)
+                outside = np.where(beyond, share - z, np.nan)
+                ax.plot(z, outside, color=style["color"], linewidth=4.0, solid_capstyle="round")
         ax.set(
             xlim=(0, 1), xlabel="probability under the model", ylabel="share of data below it − probability"
         )

@@ -80,12 +80,14 @@ def _wrong(result: CheckResult) -> list[Html]:
     found = result.tolerance
     if found is None:
         return [paragraphs(result.missing["tolerance"])]
-    return [
-        paragraphs(
-            f"{found._title()}. So large a part of the population, at least, would have to be exchanged "
-            "before the model could be true; the true share may be much larger."
+    confidence = f"({found.level:.0%} confidence)"
+    if found.share > 0.0:
+        told = (
+            f"{found._title()}. So large a part, at least, would have to be exchanged before the model could"
         )
-    ]
+        return [paragraphs(f"{told} be true; the true share may be much larger.")]
+    told = "The share of the population that the model cannot explain has no lower bound above zero"
+    return [paragraphs(f"{told} {confidence}. It is a cautious bound: a test may reject where it is zero.")]
 
 
 def _could(result: CheckResult) -> list[Html]:

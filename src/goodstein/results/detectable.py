@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
 from goodstein.errors import InputError
 from goodstein.problems.problem import Problem
+from goodstein.survival.data import Censored
 from goodstein.text import Report, Table
 from goodstein.types import Array
 
@@ -38,7 +39,7 @@ GUESS = 0.2
 LARGEST = 20.0
 """Standard deviations, or logarithms, beyond which a move is not looked for."""
 
-Mover: TypeAlias = Callable[[Array, float], Array]
+Mover: TypeAlias = Callable[[Any, float], Any]
 
 
 def detectable_square(critical: float, spread: float, power: float) -> float:
@@ -110,7 +111,7 @@ def smallest_moves(
 ) -> tuple[Move, ...]:
     """The smallest moves by which a problem reaches its squared discrepancy, of so many columns or all."""
     first = problems[0]
-    if not isinstance(first.data, Points):
+    if not isinstance(first.data, Points | Censored):
         return ()
     x = some_rows(first)
     members = [(p, square, _statistic(p, x)) for p, square in zip(problems, squares, strict=True)]
@@ -144,15 +145,15 @@ def shift_discrepancy(problem: Problem, size: float) -> float:
     return math.sqrt(max(min(gained) - before, np.finfo(float).tiny))
 
 
-def some_rows(problem: Problem) -> Array:
-    """Rows on which moves are tried."""
-    if not isinstance(problem.data, Points):
+def some_rows(problem: Problem) -> Any:
+    """Observations on which moves are tried."""
+    if not isinstance(problem.data, Points | Censored):
         raise InputError(f"{type(problem.data).__name__} observations cannot be shifted.", argument="data")
-    rows = problem.observations
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, min(len(rows), ROWS)).astype(np.intp)])
+    n = len(problem.data)
+    return problem.data.take(np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)).observations
 
 
-def _statistic(problem: Problem, points: Array) -> float:
+def _statistic(problem: Problem, points: Any) -> float:
     form = problem.fitted_operator.features(problem.model, problem.domain, points).form(problem.fitted_kernel)
     everything = slice(0, form.n)  # so few rows are one block
     total = float(form.block(everything, everything).sum() - form.diagonal().sum())
@@ -160,7 +161,7 @@ def _statistic(problem: Problem, points: Array) -> float:
 
 
 def _size(
-    problem: Problem, square: float, before: float, x: Array, mover: Mover, known: float, guess: float
+    problem: Problem, square: float, before: float, x: Any, mover: Mover, known: float, guess: float
 ) -> float:
     """How far data have to be moved; infinite where that is too far, or farther than what is known to do."""
     size = known if math.isfinite(known) else guess
@@ -181,9 +182,11 @@ def _size(
 
 
 def _movers(
-    domain: Domain, x: Array, names: Sequence[str] | None = None, columns: int | None = None
+    domain: Domain, x: Any, names: Sequence[str] | None = None, columns: int | None = None
 ) -> list[tuple[str, str, str, Mover]]:
     """Changes of one column at a time that leave the data in the domain, with their units."""
+    if isinstance(x, Censored):
+        return [("change of scale of", "all times", "share", _lengthen)]
     d = x.shape[1]
     column = "part" if isinstance(domain, Simplex) else "column"
     called = names or [f"{column} {j}" for j in range(d)]
@@ -231,6 +234,11 @@ def _odds(j: int, lower: float, upper: float) -> Mover:
         return _moved(x, j, np.clip(lower + (upper - lower) * share, lower, upper))
 
     return moved
+
+
+def _lengthen(x: Censored, size: float) -> Censored:
+    """All durations longer by a factor, those that are censored too."""
+    return Censored(x.durations * math.exp(size), x.event_observed)
 
 
 def _weigh(j: int) -> Mover:

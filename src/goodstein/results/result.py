@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from goodstein.explain.explanation import Explanation
 
 
-explain, pictures = deferred("goodstein.explain.explain"), deferred("goodstein.plot.choose")
+views = deferred("goodstein.explain.explain")
+pictures = deferred("goodstein.plot.choose")
 
 POWER = 0.8
 """With which probability something has to be found to be called detectable."""
@@ -250,9 +251,9 @@ class TestResult(Report):
         """What such a test at level .05 finds in about four of five samples, in units of the data.
 
         On R^d and boxes shifts of a column in standard deviations and changes of its scale, on a simplex
-        factors on a part, on circles rotations; each alone, found by moving the data under the operator, the
-        kernel and the model of the test. That takes some hundred evaluations of the score, so it is
-        done on request.
+        factors on a part, on circles rotations, of durations a factor on all times; each alone, found by
+        moving the data under the operator, the kernel and the model of the test. That takes some hundred
+        evaluations of the score, so it is done on request.
 
         Parameters
         ----------
@@ -458,8 +459,9 @@ class TestResult(Report):
         ('spread of column 1', True)
         """
         check_share(level, "level")
-        lead = self._lead("explain")
-        found: Explanation = explain.explain_problem(lead, self.null, level=level, rng=as_generator(rng))
+        found: Explanation = views.explain_problem(
+            self._lead("explain"), self.null, level=level, rng=as_generator(rng)
+        )
         return found
 
     def _strongest(self, method: str) -> Problem:
