@@ -34,7 +34,7 @@ default_role = "code"
 # What one process computes in a tile is not shared among threads of a library below it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
-nb_execution_mode = "cache"
+nb_execution_mode = "force"  # a cache knows the pages, not the library
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
