@@ -62,6 +62,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "goodstein"
 html_static_path = ["_static"]
 html_css_files = ["goodstein.css"]
+html_sidebars = {"index": [], "start": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
