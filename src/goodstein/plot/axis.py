@@ -65,7 +65,7 @@ def along_axis(ax: Axes, result: TestResult, problem: Problem, level: float, col
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, seen),
+        *sentences(result, found, seen),
         outside(x, low, high),
         extra=entries(colours, seen, found.what),
     )

@@ -63,7 +63,7 @@ def over_states(ax: Axes, result: TestResult, problem: Problem, level: float, co
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, seen),
+        *sentences(result, found, seen),
         extra=entries(colours, seen, found.what),
     )
 
@@ -99,7 +99,7 @@ def over_board(ax: Axes, result: TestResult, problem: Problem, level: float, col
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, seen),
+        *sentences(result, found, seen),
         extra=entries(colours, seen, found.what),
     )
 

@@ -34,7 +34,7 @@ def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = N
         )
     ranked = sorted(result.members, key=lambda member: -member.evidence)
     at = np.arange(len(ranked))
-    with canvas(ax, theme, (6.8, 1.7 + 0.3 * len(ranked))) as (ax, colours):
+    with canvas(ax, theme, (6.8, 1.7 + 0.34 * len(ranked))) as (ax, colours):
         adjusted = np.array([member.adjusted_pvalue for member in ranked])
         alone = np.array([member.pvalue for member in ranked])
         ax.axvspan(1e-12, 0.05, color=colours.data, alpha=0.35, linewidth=0, label="below 0.05")
@@ -51,13 +51,13 @@ def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = N
         lowest = min(0.01, float(alone.min()), float(adjusted.min()))
         ax.set_xlim(0.6 * lowest, 1.5)
         ax.set_ylim(len(ranked) - 0.4, -0.6)
-        ax.set_yticks(at, [_name(member) for member in ranked], fontsize=7)
+        ax.set_yticks(at, [_name(member) for member in ranked], fontsize=6.5)
         ax.set_xlabel("p-value")
         bare(ax)
         return finish(ax, f"{result.model}, n = {result.n}, p = {result.pvalue:.3g} of all together")
 
 
 def _name(member: Member) -> str:
-    """An operator and its kernel in few words."""
-    operator, kernel = member.line()[:2]
-    return f"{safe(operator, 44)}  {safe(kernel, 26)}"
+    """What a member looks at, and below it its operator and kernel."""
+    looks_at, operator, kernel = member.line()[:3]
+    return f"{safe(looks_at, 60)}\n{safe(operator, 40)}  {safe(kernel, 24)}"

@@ -80,7 +80,7 @@ def around_circle(ax: Axes, result: TestResult, problem: Problem, level: float, 
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, seen),
+        *sentences(result, found, seen),
         "Areas of sectors are shares.",
         extra=entries(colours, seen, found.what),
     )
@@ -135,7 +135,7 @@ def over_sphere(ax: Axes, result: TestResult, problem: Problem, level: float, co
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, seen),
+        *sentences(result, found, seen),
         "An equal-area map (Hammer), the direction (1, 0, 0) in the middle, (0, 0, 1) at the top.",
         left_out(len(data)),
         extra=entries(colours, seen, found.what),

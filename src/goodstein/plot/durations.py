@@ -44,7 +44,7 @@ def over_time(ax: Axes, result: TestResult, problem: Problem, level: float, colo
     else:
         seen = ratio(found)
         spans(ax, edges, seen, colours)
-        said, extra = sentences(found, seen), entries(colours, seen, found.what)
+        said, extra = sentences(result, found, seen), entries(colours, seen, found.what)
     times, survival, low, high = kaplan_meier(data, level)
     steps = {"step": "post", "color": colours.data, "alpha": 0.6, "linewidth": 0}
     ax.fill_between(times, low, high, **steps, label=f"Kaplan–Meier, {level:.0%} limits at each time")

@@ -61,7 +61,7 @@ def over_plane(ax: Axes, result: TestResult, problem: Problem, level: float, col
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, ratio(found)),
+        *sentences(result, found, ratio(found)),
         left_out(len(xy)),
         beyond,
         extra=entries(colours, ratio(found), found.what),

@@ -16,6 +16,7 @@ from goodstein.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from goodstein.results.result import TestResult
     from goodstein.results.witness import Witness
 
 STEPS = (1.0, 2.0)
@@ -67,14 +68,15 @@ def entries(colours: Palette, seen: Array, what: str = "data") -> list[Any]:
     ]
 
 
-def sentences(found: Witness, seen: Array) -> tuple[str, ...]:
-    """The small print: what colours mean, and what was looked with."""
+def sentences(result: TestResult, found: Witness, seen: Array) -> tuple[str, ...]:
+    """The small print: what colours mean, and of a collection which member saw it."""
     limits = f"limits that hold for all places together, {found.level:.0%}"
     if (np.abs(seen) > 1).any():
         said = f"Coloured beyond {limits}; stronger beyond twice these."
     else:
         said = f"Nowhere beyond {limits}: no single place stands out."
-    return (said, *found.notes)
+    member = f"Seen by the member that looks at {result.best.looks_at}." if result.members else ""
+    return (said, member, *found.notes)
 
 
 def spans(ax: Axes, edges: Array, seen: Array, colours: Palette) -> None:

@@ -55,7 +55,7 @@ def over_triangle(ax: Axes, result: TestResult, problem: Problem, level: float, 
     return finish(
         ax,
         f"{result.model}, n = {result.n}",
-        *sentences(found, ratio(found)),
+        *sentences(result, found, ratio(found)),
         left_out(len(data)),
         extra=entries(colours, ratio(found), found.what),
     )
