@@ -768,3 +768,34 @@ def test_the_test_of_the_guide_is_the_test_with_its_operator(shown):
     own, same = shown["tail_test"](x, model, rng=1), gs.ksd_test(x, model, operator=gs.Dilation(), rng=1)
     assert (own.pvalue, own.title) == (same.pvalue, "Test of the tails")
     assert 0 < shown["tail_test"](x, model, null=gs.MonteCarlo(19), rng=1).pvalue <= 1
+
+
+# --- what is promised -------------------------------------------------------------------------------
+
+
+def test_what_is_provisional_is_public_and_listed_once():
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    names = re.search(r"```text\n(.*?)```", text, re.DOTALL).group(1).split()
+    assert names == sorted(set(names))
+    for name in names:
+        first, *rest = name.split(".")
+        assert first in PUBLIC
+        found = getattr(gs, first)
+        for part in rest:
+            found = getattr(found, part)
+
+
+def test_rooms_of_which_something_is_promised_say_what_is_public():
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith("| public names")]
+    for room in re.findall(r"`(\w+)`", row.split("|")[1]):
+        module = importlib.import_module(f"goodstein.{room}")
+        assert module.__all__ and all(hasattr(module, name) for name in module.__all__), room
+
+
+def test_the_changelog_is_that_of_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.split(r"^## ", text, flags=re.MULTILINE)[1]
+    assert newest.startswith(f"[{gs.__version__}] - 20") or f"Becomes {gs.__version__}" in newest
+    known = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (\w+)", text, re.MULTILINE)) <= known
