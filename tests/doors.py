@@ -334,6 +334,9 @@ def tests_of_fit() -> list[Door]:
         make("stein_matrix", gs.stein_matrix, usual),
         make("audit", gs.audit, {"data": DATA, "model": cases.PLANE, "rng": 0}),
         make("aggregated_test", gs.aggregated_test, {**usual, "kernels": [gs.IMQ(1.0)], "null": FAST}),
+        make(
+            "check", gs.check, {**usual, "operators": [gs.Langevin()], "null": FAST}, lambda found: found.test
+        ),
         make("regularised_test", gs.regularised_test, {**usual, "null": FAST}),
         make("equivalence_test", gs.equivalence_test, {**usual, "margin": 0.5, "null": FAST}),
         make("fssd_test", gs.fssd_test, {**usual, "optimise": False, "n_resamples": 99}),

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ncx2
 
 import goodstein as gs
-from goodstein.results.detectable import Move, detectable_square
+from goodstein.results.detectable import Move, detectable_square, smallest_moves
 
 FAMILY = gs.families
 
@@ -78,11 +78,43 @@ def test_a_detectable_move_is_found_in_about_four_of_five_samples(name):
     )
 
 
+def test_a_detectable_change_of_all_times_is_found_in_about_four_of_five_samples():
+    model = FAMILY.Exponential(1.0)
+
+    def durations(seed, factor):
+        """With one in three censored."""
+        rng = np.random.default_rng(seed)
+        t, c = rng.exponential(size=150), rng.exponential(2.0, size=150)
+        return gs.Censored(factor * np.minimum(t, c), t <= c)
+
+    (move,) = gs.ksd_test(durations(1, 1.0), model, rng=1).detectable().moves
+    assert move.change == "change of scale of all times" and 0.1 < move.size < 0.8
+    null = gs.WildBootstrap(199)
+    for factor, low, high in ((1 + move.size, 0.6, 1.0), (1 + move.size / 4, 0.0, 0.5)):
+        found = [gs.ksd_test(durations(k, factor), model, null=null, rng=k).pvalue for k in range(100, 160)]
+        assert low < np.mean(np.array(found) <= 0.05) < high
+
+
 def test_more_data_find_less():
     model = FAMILY.Normal(0.0, 1.0)
     few, many = (gs.ksd_test(model.sample(n, rng=1), model, rng=1).detectable() for n in (50, 800))
     assert few.ksd / many.ksd == pytest.approx(4.0, rel=0.15)
     assert few.moves[0].size / many.moves[0].size == pytest.approx(4.0, rel=0.3)
+
+
+def test_the_search_finds_the_smallest_move_of_all_members():
+    model = FAMILY.Normal([0.0, 0.0], [[1.0, 0.5], [0.5, 2.0]])
+    result = gs.aggregated_test(model.sample(80, rng=1), model, null=gs.WildBootstrap(199), rng=1)
+    squares = [detectable_square(member.critical, member.spread, 0.8) for member in result.members]
+    alone = [smallest_moves([p], [s]) for p, s in zip(result.asked, squares, strict=True)]
+    least = [min(move.size for move in moves) for moves in zip(*alone, strict=True)]
+    found = result.detectable().moves
+    assert [move.size for move in found] == pytest.approx(least, rel=0.03)
+    assert [move.change for move in found] == [move.change for move in alone[0]]
+    assert result.detectable(columns=1).moves == found[:2]
+    assert found[2].kind == "shift of" and found[2].column == "column 1"
+    with pytest.raises(gs.InputError, match="`columns`"):
+        result.detectable(columns=0)
 
 
 def test_a_collection_finds_what_its_best_member_finds():

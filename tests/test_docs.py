@@ -120,6 +120,12 @@ def test_the_fits_of_the_guide_to_estimation(capsys):
         assert abs(names["fit"].parameters[name] - value) < 3 * names["fit"].standard_errors[name]
 
 
+def test_the_page_of_the_front_door(capsys):
+    ((code, said),) = blocks_of("docs/check.md")
+    exec(compile(code, "check.md", "exec"), {})
+    assert_prints(capsys.readouterr().out, said)
+
+
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 

@@ -95,7 +95,7 @@ def test_logratios_are_isometric():
 
 
 def test_repr():
-    assert repr(gs.MeanEmbedding()) == "MeanEmbedding(draws=20, landmarks=100)"
+    assert repr(gs.MeanEmbedding()) == "MeanEmbedding()"
 
 
 def test_it_regularises_and_aggregates():

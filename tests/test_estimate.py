@@ -384,7 +384,7 @@ def test_bootstrap_of_a_mixture_keeps_its_components_apart():
     np.testing.assert_allclose(bootstrap.standard_errors["means"], fit.standard_errors["means"], rtol=0.5)
     text = str(bootstrap)
     assert "means[1, 0]" in text and "60 resamples" in text
-    assert "<td>means[1, 0]</td>" in bootstrap._repr_html_()
+    assert ">means[1, 0]</th>" in bootstrap._repr_html_()
 
 
 def test_resamples_that_cannot_be_fitted_are_counted():
@@ -419,7 +419,7 @@ def test_a_fit_is_frozen_readable_and_can_be_pickled():
     text = str(fit)
     assert text.startswith("TruncatedScoreMatching: AnyDirichlet()")
     assert f"{fit.theta[0]:.4g}" in text and "80 observations on Simplex(3)" in text
-    assert "<td>alpha[0]</td>" in fit._repr_html_()
+    assert ">alpha[0]</th>" in fit._repr_html_()
     again = pickle.loads(pickle.dumps(fit))
     np.testing.assert_array_equal(again.covariance, fit.covariance)
     assert again.model == fit.model == FAMILY.Dirichlet(fit.theta)

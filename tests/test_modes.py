@@ -115,9 +115,11 @@ def test_the_summary_names_what_was_not_tested():
     x = FAMILY.Normal(5.0, 1.0).sample(200, rng=1)
     blind = gs.ksd_test(x, FAR, rng=1)
     assert blind.pvalue > 0.05
-    assert "was not tested" in str(blind) and "mmd_test" in str(blind)
+    assert "was not tested" in str(blind) and "mmd_test" in str(blind) and "Perturbed()" in str(blind)
     assert "isolated modes" in [check.name for check in blind.audit.checks]
     assert gs.mmd_test(x, FAR, rng=1).pvalue <= 0.01
+    named = gs.ksd_test(x, FAR, operator=gs.Perturbed(), rng=1)
+    assert named.pvalue <= 0.01 and "was not tested" not in str(named)
 
 
 def test_a_collection_with_draws_sees_the_shares_and_one_without_says_that_it_does_not():
@@ -125,7 +127,7 @@ def test_a_collection_with_draws_sees_the_shares_and_one_without_says_that_it_do
     seeing = gs.aggregated_test(x, FAR, null=gs.WildBootstrap(199), rng=1)
     assert seeing.pvalue <= 0.05 and "was not tested" not in str(seeing)
     blind = gs.aggregated_test(x, FAR.score, null=gs.WildBootstrap(199), rng=1)
-    assert blind.pvalue > 0.05 and "give it a sampler" in str(blind)
+    assert blind.pvalue > 0.05 and "Model(score=..., logpdf=...)" in str(blind)
 
 
 def test_a_sampler_of_a_users_own_is_not_called_where_it_is_not_needed():

@@ -32,7 +32,7 @@ def lines(ax) -> dict[str, float]:
 
 
 def test_statistic_and_critical_value_stand_where_they_are():
-    found = lines(RESULT.plot())
+    found = lines(RESULT.plot("null"))
     (observed,) = [x for label, x in found.items() if "observed" in label]
     (critical,) = [x for label, x in found.items() if "critical" in label]
     assert observed == RESULT.statistic
@@ -42,12 +42,12 @@ def test_statistic_and_critical_value_stand_where_they_are():
 
 
 def test_the_pvalue_is_on_the_picture():
-    (label,) = [label for label in lines(RESULT.plot()) if "observed" in label]
+    (label,) = [label for label in lines(RESULT.plot("null")) if "observed" in label]
     assert f"{RESULT.pvalue:.3g}" in label
 
 
 def test_the_histogram_holds_all_draws():
-    ax = RESULT.plot()
+    ax = RESULT.plot("null")
     edges = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
     assert min(left for left, _ in edges) == pytest.approx(RESULT.null_distribution.min())
     assert max(right for _, right in edges) == pytest.approx(RESULT.null_distribution.max())
@@ -55,12 +55,13 @@ def test_the_histogram_holds_all_draws():
 
 
 def test_axes_title_and_legend_say_what_is_seen():
-    ax = RESULT.plot()
+    ax = RESULT.plot("null")
     assert "KSD" in ax.get_xlabel()
     title = ax.get_title(loc="left") + ax.get_title()
     assert "Normal" in title
     assert "60" in title
-    assert {text.get_text() for text in ax.get_legend().get_texts()} == set(lines(ax))
+    texts = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert texts == {*lines(ax), "if the model were true"}
 
 
 LONG = ", ".join(f"P_{i} = Normal(mean=[{i}.25, 0.5], cov=[[1.0, 0.5], [0.5, 1.0]])" for i in range(4))
@@ -70,7 +71,7 @@ LONG = ", ".join(f"P_{i} = Normal(mean=[{i}.25, 0.5], cov=[[1.0, 0.5], [0.5, 1.0
 @pytest.mark.parametrize("name", ["Normal()", LONG], ids=["short", "long"])
 def test_no_title_is_cut_off(name, columns):
     figure, axes = plt.subplots(1, columns, squeeze=False, figsize=(4 + 3 * columns, 4), layout="constrained")
-    ax = dataclasses.replace(RESULT, model=name).plot(axes[0, -1])
+    ax = dataclasses.replace(RESULT, model=name).plot("null", ax=axes[0, -1])
     figure.canvas.draw()
     assert ax.get_title(loc="left").split() == f"{name}, n = 60".split()
     seen = ax._left_title.get_window_extent()
@@ -80,7 +81,7 @@ def test_no_title_is_cut_off(name, columns):
 
 def test_the_title_of_a_relative_test_fits():
     other = gs.families.GaussianMixture([0.5, 0.5], [[0.0, 0.5], [0.5, 0.0]], [1.0, 1.5])
-    ax = gs.relative_ksd_test(MODEL.sample(60, rng=1), MODEL, other, rng=1).plot()
+    ax = gs.relative_ksd_test(MODEL.sample(60, rng=1), MODEL, other, rng=1).plot("null")
     ax.figure.canvas.draw()
     assert "GaussianMixture" in ax.get_title(loc="left")
     assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
@@ -88,7 +89,7 @@ def test_the_title_of_a_relative_test_fits():
 
 def test_given_axes_are_used_and_no_other_figure_is_made():
     figure, (left, right) = plt.subplots(1, 2)
-    assert RESULT.plot(ax=right) is right
+    assert RESULT.plot("null", ax=right) is right
     assert right.lines
     assert not left.lines
     assert plt.get_fignums() == [figure.number]
@@ -97,34 +98,34 @@ def test_given_axes_are_used_and_no_other_figure_is_made():
 
 
 def test_without_axes_a_new_figure_is_made_each_time():
-    first, second = RESULT.plot(), RESULT.plot()
+    first, second = RESULT.plot("null"), RESULT.plot("null")
     assert first.figure is not second.figure
 
 
 def test_the_result_is_not_altered():
     before = RESULT.to_dict()
-    RESULT.plot()
+    RESULT.plot("null")
     assert RESULT.to_dict() == before
 
 
 @pytest.mark.parametrize("count", [1, 2, 19])
 def test_few_draws_are_no_obstacle(count):
     result = gs.ksd_test(MODEL.sample(30, rng=1), MODEL, null=gs.WildBootstrap(count), rng=1)
-    ax = result.plot()
+    ax = result.plot("null")
     ax.figure.canvas.draw()
     assert ax.patches
 
 
 def test_a_statistic_far_beyond_the_draws_is_still_in_the_picture():
     result = gs.ksd_test(MODEL.sample(60, rng=1) + 3.0, MODEL, rng=1)
-    ax = result.plot()
+    ax = result.plot("null")
     low, high = ax.get_xlim()
     assert low <= result.statistic <= high
 
 
 def test_the_picture_can_be_saved(tmp_path):
     file = tmp_path / "null.png"
-    RESULT.plot().figure.savefig(file)
+    RESULT.plot("null").figure.savefig(file)
     assert file.stat().st_size > 1000
 
 
@@ -133,7 +134,7 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch, missin
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "goodstein\[plot\]"'):
-        RESULT.plot()
+        RESULT.plot("null")
 
 
 def test_plots_are_there_without_an_import_and_load_nothing_before_they_are_drawn():

@@ -32,8 +32,9 @@ import goodstein as gs
 HERE = Path(__file__).parent
 MODULES = {
     "size": "points corners units dependence fitted survival directional discrete latent conditional "
-    "patterns graphs others tolerance",
-    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units",
+    "patterns graphs others tolerance modes explained",
+    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units "
+    "modes",
     "unseen": "unseen",
 }
 """Each has size_tables(), power_tables() or unseen_tables(); the reports are in this order."""

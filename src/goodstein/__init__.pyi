@@ -39,6 +39,8 @@ from goodstein.auxiliary.functions import (
 from goodstein.auxiliary.functions import (
     ProductOfParts as ProductOfParts,
 )
+from goodstein.checking.check import check as check
+from goodstein.checking.result import CheckResult as CheckResult
 from goodstein.conditional.data import Paired as Paired
 from goodstein.conditional.model import ConditionalModel as ConditionalModel
 from goodstein.conditional.operator import Conditional as Conditional
@@ -104,11 +106,13 @@ from goodstein.operators.coordinate import Coordinate as Coordinate
 from goodstein.operators.difference import Difference as Difference
 from goodstein.operators.dilation import Dilation as Dilation
 from goodstein.operators.embedding import MeanEmbedding as MeanEmbedding
+from goodstein.operators.gradient_free import GradientFree as GradientFree
 from goodstein.operators.langevin import Langevin as Langevin
 from goodstein.operators.latent import Latent as Latent
 from goodstein.operators.logratio import LogRatio as LogRatio
 from goodstein.operators.matrix import MatrixStandardised as MatrixStandardised
 from goodstein.operators.mirrored import Mirrored as Mirrored
+from goodstein.operators.perturbed import Perturbed as Perturbed
 from goodstein.operators.regularised import Regularised as Regularised
 from goodstein.operators.second_order import SecondOrder as SecondOrder
 from goodstein.operators.standardised import Standardised as Standardised

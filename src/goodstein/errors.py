@@ -21,6 +21,7 @@ import numpy as np
 from goodstein.types import ArrayLike, BoolArray
 
 PACKAGE = str(Path(__file__).parent)
+COMMANDS = str(Path(__file__).parent / "command")
 
 
 class Explained(Exception):
@@ -214,6 +215,8 @@ def _entry() -> tuple[CodeType, int]:
     # Constructors of dataclasses are made of a string.
     ours, others = (PACKAGE, "<string>"), (functools.__file__,)
     while frame is not None and frame.f_code.co_filename.startswith(ours + others):
+        if frame.f_code.co_filename.startswith(COMMANDS):  # which calls the library as users do
+            break
         code = frame.f_code if frame.f_code.co_filename.startswith(ours) else code
         level, frame = level + 1, frame.f_back
     return code, level

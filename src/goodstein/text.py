@@ -20,6 +20,35 @@ LONGEST_DETAIL = 80
 """Characters of a list in the summary."""
 
 
+def visible(text: str) -> str:
+    r"""The text on one line, without what a terminal or a browser would obey: that is written as escapes.
+
+    Names of columns and models come from strangers' files.
+
+    >>> from goodstein.text import visible
+    >>> visible("a\x1b[31mb\u202ec")
+    'a\\x1b[31mb\\u202ec'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def cut(text: str, most: int = 300) -> str:
+    """The beginning of a long text.
+
+    >>> from goodstein.text import cut
+    >>> cut("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def as_html(text: str) -> str:
+    """The text inside an element or an attribute of a page."""
+    return html.escape(visible(text))
+
+
 @dataclass(frozen=True)
 class Table:
     """Cells in lines below a header; without one, names and what they stand for."""
@@ -31,6 +60,7 @@ class Table:
     def text(self) -> list[str]:
         """Lines of text: the first column and words to the left, numbers to the right."""
         shown = [self.header, *self.lines] if self.header else self.lines
+        shown = [[visible(cell) for cell in line] for line in shown]
         columns = [
             [f"{cell:{'<' if self._is_words(i) else '>'}{max(map(len, column))}}" for cell in column]
             for i, column in enumerate(zip(*shown, strict=True))
@@ -38,18 +68,21 @@ class Table:
         return ["  " + "  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
     def html(self) -> str:
-        """The same for a notebook."""
-        left = "" if self.header else " style='text-align:left'"
+        """The same for a page: words to the left, and headers that say what they head."""
 
-        def row(line: Line, first: str, others: str) -> str:
-            tags = [first, *[others] * (len(line) - 1)]
-            cells = (f"<{t}{left}>{html.escape(cell)}</{t}>" for t, cell in zip(tags, line, strict=True))
+        def cell(tag: str, text: str, column: int) -> str:
+            side = " style='text-align:left'" if self._is_words(column) else ""
+            return f"<{tag}{side}>{as_html(text)}</{tag[:2]}>"
+
+        def row(first: str, others: str, line: Line) -> str:
+            cells = (cell(others if i or not text else first, text, i) for i, text in enumerate(line))
             return f"<tr>{''.join(cells)}</tr>"
 
-        rows = [row(self.header, "th", "th")] if self.header else []
-        rows += [row(line, "td" if self.header else "th", "td") for line in self.lines]
-        title = f"<strong>{html.escape(self.title)}</strong>" if self.title else ""
-        return f"{title}<table>{''.join(rows)}</table>"
+        head = "th scope='col'"
+        heads = f"<thead>{row(head, head, self.header)}</thead>" if self.header else ""
+        rows = [row("th scope='row'", "td", line) for line in self.lines]
+        title = f"<strong>{as_html(self.title)}</strong>" if self.title else ""
+        return f"{title}<table>{heads}<tbody>{''.join(rows)}</tbody></table>"
 
     def _is_words(self, column: int) -> bool:
         return not (self.header and column) or any(line[column][:1].isalpha() for line in self.lines)
@@ -84,13 +117,13 @@ class Report(ABC):
         blocks = [[self._title()]]
         for table in self._tables():
             blocks += [[table.title], table.text()]
-        blocks.append([f"  {note}" for note in self._notes()])
+        blocks.append([f"  {visible(note)}" for note in self._notes()])
         return "\n\n".join("\n".join(block) for block in blocks if any(block))
 
     def _repr_html_(self) -> str:
         tables = "".join(table.html() for table in self._tables())
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
-        return f"<div><strong>{html.escape(self._title())}</strong>{tables}{notes}</div>"
+        notes = "".join(f"<p>{as_html(note)}</p>" for note in self._notes())
+        return f"<div><strong>{as_html(self._title())}</strong>{tables}{notes}</div>"
 
 
 class Words(str):

@@ -61,9 +61,11 @@ def check_modes(model: Model, domain: Domain, data: Array, drawn: Array | None =
     if not depths:
         return []
     whose = "The data" if drawn is None else "The data and draws of the model"
-    ways = "mmd_test, and aggregated_test, compare the data with draws of it"
-    if not model.has_sample:
-        ways = "give it a sampler, with which aggregated_test compares the data with draws"
+    ways = "moves between modes test it, with its log density, Model(score=..., logpdf=...), and Perturbed()"
+    if model.has_logpdf:
+        ways = "moves between modes test it: ksd_test(..., operator=Perturbed())"
+    if model.has_sample:
+        ways += ", and draws of the model: mmd_test, aggregated_test"
     return [
         Question("isolated modes").warned(
             f"{whose} fall into {len(depths) + 1} groups, and between them the density of {model.name} drops "

@@ -1,10 +1,11 @@
 """From the joint null distribution of several tests to one p-value.
 
-Every member k is put on a common scale, the evidence E_k = −log S_k(U_k) + log w_k, with S_k the survival
-function of its own statistic under the null and w_k its weight relative to the average. The aggregated
-statistic is the largest evidence, which is the smallest weighted p-value (Westfall and Young, 1993). It is
-computed in the same way for the data and for every draw from the joint null distribution, and compared with
-those.
+Every member k is put on a common scale, the evidence E_k = −log S_k(U_k), with S_k the survival function of
+its own statistic under the null. The aggregated statistic is log Σ_k w_k exp(E_k) with shares w_k that add up
+to one: minus the logarithm of the weighted harmonic mean of the p-values (Good, 1958; Wilson, 2019). Where
+one member sees a difference it is as good as the smallest p-value, and where several do it adds up what they
+see. It is computed in the same way for the data and for every draw from the joint null distribution, and
+compared with those, so that nothing is assumed of how members depend on each other.
 
 S_k is estimated from data and draws together, so all of them are treated alike: where they are exchangeable
 under the null, as simulated samples are, the p-value is exact whatever the collection, its dependence,
@@ -15,7 +16,10 @@ many members too many would be tied.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.nulls.base import Calibration, JointCalibration, rounding
 from goodstein.types import Array
@@ -27,12 +31,41 @@ MOST = 3.0
 """Evidence beyond it, at most, in units of the logarithm of the number of values."""
 
 
-def evidence(joint: JointCalibration, weights: Array) -> tuple[Array, Array]:
-    """The evidence of every member, (tests,), and of every draw of it, (tests, draws)."""
+ALIKE = 0.95
+"""Correlation of the evidence of two members under the null from which on they count as one."""
+
+
+def evidence(joint: JointCalibration) -> Array:
+    """The evidence of every member in the data, the first column, and in all draws, (tests, 1 + draws)."""
     values = np.column_stack([joint.statistics, joint.draws])
-    relative = np.log(weights * len(weights))
-    scaled = np.array([-log_survival(row) for row in values]) + relative[:, None]
-    return scaled[:, 0], scaled[:, 1:]
+    return np.array([-log_survival(row) for row in values])
+
+
+def alike(shown: Array) -> npt.NDArray[np.intp]:
+    """For every member the number of its group: those that are linked by pairs that are alike.
+
+    They are told by their evidence in data and draws together.
+    """
+    centred = shown - shown.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=1))
+    unit = centred / np.where(size > 0, size, 1.0)[:, None]
+    linked = unit @ unit.T > ALIKE
+    group = np.arange(len(shown))
+    for k in range(len(shown)):
+        group[np.isin(group, group[linked[k]])] = group[k]
+    return np.unique(group, return_inverse=True)[1]
+
+
+def merged(weights: Array, group: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+    """Shares of members of which those in a group count as one, and the shares of their groups.
+
+    A group has the largest weight of its members, which they divide in proportion; so a second copy of a
+    member changes nothing.
+    """
+    totals, largest = np.bincount(group, weights), np.zeros(group.max() + 1)
+    np.maximum.at(largest, group, weights)
+    largest /= largest.sum()
+    return weights * (largest / totals)[group], largest[group]
 
 
 def log_survival(values: Array) -> Array:
@@ -71,21 +104,45 @@ def log_survival(values: Array) -> Array:
     return np.where(values > knots[-1], levels[-1] + slope * (values - knots[-1]), inside)
 
 
-def critical_values(joint: JointCalibration, weights: Array, level: float) -> Array:
-    """For every member the statistic with which it makes the aggregated test reject, (tests,)."""
-    _, draws = evidence(joint, weights)
-    largest = np.quantile(draws.max(axis=0), 1.0 - level)
-    enough = [own[shown >= largest] for own, shown in zip(joint.draws, draws, strict=True)]
-    return np.array([own.min() if own.size else np.inf for own in enough])
+def together(shown: Array, weights: Array) -> Array:
+    """log Σ_k w_k exp(E_k) in every column."""
+    scaled = shown + np.log(weights)[:, None]
+    largest = scaled.max(axis=0)
+    return np.asarray(largest + np.log(np.exp(scaled - largest).sum(axis=0)))
 
 
-def combined(joint: JointCalibration, weights: Array) -> tuple[Calibration, Array, Array]:
-    """The aggregated test, p-values of its members that are adjusted for all others, and their evidence.
+class Combined(NamedTuple):
+    """The aggregated test."""
 
-    An adjusted p-value is the probability that any member shows as much evidence as this one; the
-    smallest of them is the p-value of the aggregated test.
+    calibration: Calibration
+    weights: Array
+    """Shares of the members, after those that are alike were merged."""
+    adjusted: Array
+    """p-values of the members that are adjusted for all others."""
+    evidence: Array
+    """Of every member, with the logarithm of its share relative to the average."""
+    critical: Array
+    """For every member the statistic with which it alone makes the whole test reject."""
+
+
+def combined(joint: JointCalibration, weights: Array, level: float = 0.05, *, merge: bool = True) -> Combined:
+    """The aggregated test, with adjusted p-values of its members.
+
+    An adjusted p-value is the probability that any member shows as much evidence as this one, or the p-value
+    of the whole test if that is larger: the closed test with the harmonic mean for the whole collection and
+    the smallest p-value for its parts (Marcus, Peritz, Gabriel, 1976; Westfall and Young, 1993).
     """
-    observed, draws = evidence(joint, weights)
-    largest = draws.max(axis=0)
-    adjusted = np.array([Calibration(float(one), largest).pvalue for one in observed])
-    return Calibration(float(observed.max()), largest), adjusted, observed
+    shown = evidence(joint)
+    # What the user weighed stays as it was weighed.
+    group = alike(shown) if merge else np.arange(len(weights))
+    shares, whole = merged(weights, group)
+    statistic = together(shown, shares)
+    calibration = Calibration(float(statistic[0]), statistic[1:])
+    scaled = shown + np.log(whole)[:, None]
+    largest = scaled[:, 1:].max(axis=0)
+    adjusted = [max(calibration.pvalue, Calibration(float(one), largest).pvalue) for one in scaled[:, 0]]
+    needed = np.quantile(statistic[1:], 1.0 - level)
+    enough = [own[seen >= needed] for own, seen in zip(joint.draws, scaled[:, 1:], strict=True)]
+    critical = [own.min() if own.size else np.inf for own in enough]
+    relative = scaled[:, 0] + np.log(group.max() + 1)
+    return Combined(calibration, shares, np.array(adjusted), relative, np.array(critical))

@@ -165,6 +165,10 @@ class FittedWildBootstrap(WildBootstrap):
         short = n / (n - p)
         return JointCalibration(statistics + added, draws * short + ((short - 1) * traces + added)[:, None])
 
+    def influence_on(self, problem: Problem) -> Influence:
+        """What each observation of a problem did to the parameters of its model, centred."""
+        return self._influence(problem)
+
     def _influence(self, problem: Problem) -> Influence:
         if isinstance(self.influence, Influence):
             return self.influence

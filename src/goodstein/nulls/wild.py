@@ -15,7 +15,9 @@ from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic
 from goodstein.errors import InputError, given
 from goodstein.nulls.base import Calibration, JointCalibration, Null
 from goodstein.problems.problem import Collection, Problem
+from goodstein.stein.forms import BlockForm
 from goodstein.stein.shared import joint_statistics
+from goodstein.types import Array
 from goodstein.validation import draw_seed
 
 LIBERAL = 5.0
@@ -27,7 +29,7 @@ class WildBootstrap(Null):
     """Multiply the observations' features by random signs: U* = Σ_{i≠j} ε_i ε_j H_ij / n(n−1).
 
     Its level is asymptotic, and measured in ``validation/size.md``. With signs the U- and the V-statistic
-    give the same p-value.
+    give the same p-value. Where rows are independent :class:`Perturbed` has labels drawn anew in their place.
 
     Parameters
     ----------
@@ -71,7 +73,9 @@ class WildBootstrap(Null):
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         form = problem.form
-        return Calibration(*quadratic_forms(form, self.weights(problem, form.n, rng), workers=workers))
+        weights = self.weights(problem, form.n, rng)
+        statistic, draws = quadratic_forms(form, weights, workers=workers)
+        return Calibration(statistic, self._redrawn([form], draws[None], weights, rng)[0])
 
     def calibrate_jointly(
         self, collection: Collection, *, workers: Workers, rng: np.random.Generator
@@ -85,7 +89,26 @@ class WildBootstrap(Null):
                 f"{given('null', 'MonteCarlo()')}."
             )
         weights = self.weights(collection, sizes[0], rng)
-        return JointCalibration(*joint_statistics(forms, weights, workers=workers))
+        statistics, draws = joint_statistics(forms, weights, workers=workers)
+        return JointCalibration(statistics, self._redrawn(forms, draws, weights, rng))
+
+    def _redrawn(
+        self,
+        forms: Sequence[BlockForm],
+        draws: Array,
+        weights: IndependentSigns | OrthogonalSigns,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Draws of forms that know better than by signs, where rows are independent, in the place of these.
+
+        They are independent of the other members' draws, which makes the smallest p-value of all larger if
+        anything: Gaussian correlation inequality.
+        """
+        if isinstance(weights, OrthogonalSigns) or weights.flip == 0.5:
+            for k, form in enumerate(forms):
+                own = form.redrawn(self.n_resamples, rng)
+                draws[k] = draws[k] if own is None else own
+        return draws
 
     def smallest_pvalue(self, asked: Problem | Collection, n: int) -> float:
         """The probability of equal signs in all rows: such a draw is the statistic itself."""

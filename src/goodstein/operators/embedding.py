@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -91,7 +91,8 @@ class MeanEmbedding(Operator):
         check_seed(self.seed, of="MeanEmbedding")
 
     def seeded(self, seed: int) -> MeanEmbedding:
-        return replace(self, seed=seed)
+        # The same one for all operators that look at it, so that they have the same draws.
+        return cast("MeanEmbedding", self._kept(lambda: replace(self, seed=seed), seed))
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
         _require_sampler(model)
@@ -168,8 +169,11 @@ class MeanEmbedding(Operator):
         return replace(self)
 
     def __repr__(self) -> str:
-        logratio = ", logratio=True" if self.logratio else ""
-        return f"MeanEmbedding(draws={self.draws}, landmarks={self.landmarks}{logratio})"
+        own = {"draws": 20, "landmarks": 100, "logratio": False}
+        said = [
+            f"{name}={getattr(self, name)}" for name, usual in own.items() if getattr(self, name) != usual
+        ]
+        return f"MeanEmbedding({', '.join(said)})"
 
 
 class _OnLattice(MeanEmbedding):

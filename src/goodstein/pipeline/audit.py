@@ -32,7 +32,15 @@ from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.wild import WildBootstrap
-from goodstein.operators import LogRatio, MeanEmbedding, Mirrored, Operator, Regularised, Standardised
+from goodstein.operators import (
+    LogRatio,
+    MeanEmbedding,
+    Mirrored,
+    Operator,
+    Perturbed,
+    Regularised,
+    Standardised,
+)
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.text import brief
@@ -90,8 +98,9 @@ def observed_checks(
     found += alone
     if null is not None and not (null.simulates or null.bears_skewness or others or alone):
         found += check_skewed(problem, thorough)
-    # Comparing the data with draws sees how the mass is shared, and so do tests with a method of their own.
-    if null is not None and not any(isinstance(part, MeanEmbedding) for part in (problem.operator, *others)):
+    # Draws and moves between modes see how the mass is shared, and so do tests with a method of their own.
+    seeing = (MeanEmbedding, Perturbed)
+    if null is not None and not any(isinstance(part, seeing) for part in (problem.operator, *others)):
         found += check_groups(problem, null, thorough)
     return found
 
@@ -112,7 +121,7 @@ def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]
         form = problem.form
     except InputError:  # tests by draws take kernels that have no Stein form
         return []
-    if problem.operator.diagonal_counts or form.n != len(data):
+    if problem.operator.diagonal_counts or form.n != len(data) or isinstance(problem.operator, Perturbed):
         return []
     diagonal = form.diagonal()
     row = standing_alone(diagonal)
@@ -168,8 +177,8 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
         return None
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
     # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged). The
-    # third looks at its draws itself.
-    if isinstance(problem.operator, (MeanEmbedding, Regularised, DrawnView)):
+    # third looks at its draws itself, and the fourth has its own draws of the null distribution.
+    if isinstance(problem.operator, (MeanEmbedding, Regularised, DrawnView, Perturbed)):
         return None
     drawn = (probes or Probes()).norms(problem) if thorough else None
     return problem.form.diagonal() if drawn is None else drawn

@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 
 def choose_null(
-    null: Any, problem: Problem, n_resamples: int = 999, *, automatic: bool = False, members: int = 1
+    null: Any, problem: Problem, n_resamples: int = 999, *, automatic: bool = False, members: float = 1
 ) -> Choice:
     """The user's null method, or the library's.
 
@@ -103,7 +103,7 @@ def obstacle(problem: Problem) -> str | None:
     return None
 
 
-def cost_of_a_sample(problem: Problem, members: int) -> float:
+def cost_of_a_sample(problem: Problem, members: float) -> float:
     """About how many milliseconds the statistics of one sample take on an ordinary core.
 
     It must not be measured: the same seed gives the same p-value on every machine.

@@ -1,5 +1,8 @@
-"""Pictures; matplotlib appears only here and is imported only when something is drawn."""
+"""Pictures of results; matplotlib appears only here and is imported only when something is drawn.
 
-from goodstein.plot.pictures import null_distribution
+The public names stand in `__init__.pyi`.
+"""
 
-__all__ = ["null_distribution"]
+from goodstein.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

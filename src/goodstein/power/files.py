@@ -30,15 +30,15 @@ def unwritable(path: Path, error: OSError) -> ResourceError:
     return ResourceError(reason, remedy="Make room on the disk, or see to it that it can be written to.")
 
 
-def write_whole(path: str | os.PathLike[str], content: str) -> None:
-    """Write a text file; where that fails, what was there before stays as it was."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file, text in UTF-8; where that fails, what was there before stays as it was."""
     found = as_path(path)
     part = None
     try:
         # Beside it, since a file can be moved in one step only where it is.
         handle, part = mkstemp(prefix=f".{found.name}.", dir=found.parent)
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(content)
+        with open(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         # Readable by all whom the user allows, as any other file; temporary ones are not.

@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.constraints import check_count, check_flag, check_share, is_function, number
 from goodstein.engine.executors import Workers
 from goodstein.errors import InputError, must
-from goodstein.plot.pictures import sample_size_curve
+from goodstein.plot.rates import sample_size_curve
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Draw, NoSamplerError, name_of
 from goodstein.power.neyman_pearson import LogLikelihoodRatio

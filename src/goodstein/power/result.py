@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goodstein.constraints import check_share, check_text
 from goodstein.errors import InputError
-from goodstein.plot.pictures import power_curves
+from goodstein.plot.rates import power_curves
 from goodstein.power.cell import Cell
 from goodstein.power.files import write_whole
 from goodstein.power.neyman_pearson import RatioTest

@@ -18,15 +18,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
-from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import InputError
 from goodstein.problems.problem import Problem
+from goodstein.survival.data import Censored
 from goodstein.text import Report, Table
 from goodstein.types import Array
 
@@ -34,10 +34,12 @@ ROWS = 300
 """Rows on which moves are tried."""
 STEPS = 8
 """Moves of each kind that are tried, each guessed from the one before."""
+GUESS = 0.2
+"""The first."""
 LARGEST = 20.0
 """Standard deviations, or logarithms, beyond which a move is not looked for."""
 
-Mover: TypeAlias = Callable[[Array, float], Array]
+Mover: TypeAlias = Callable[[Any, float], Any]
 
 
 def detectable_square(critical: float, spread: float, power: float) -> float:
@@ -54,12 +56,19 @@ def detectable_square(critical: float, spread: float, power: float) -> float:
 class Move:
     """A change of the data, how large it has to be, and in which unit; infinite where none was large enough.
 
-    A ``size`` in standard deviations, in radians, or as a factor of the scale less one.
+    A ``size`` in standard deviations, in radians, or as a factor of the scale less one; ``column`` is
+    what was moved.
     """
 
     change: str
     size: float
     unit: str
+    column: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The change without the column."""
+        return self.change.removesuffix(self.column).rstrip()
 
     def words(self) -> str:
         """The size as a person reads it."""
@@ -97,24 +106,34 @@ class Detectable(Report):
         return [Table((), [*found, *((move.change, move.words()) for move in self.moves)])]
 
 
-def smallest_moves(problems: Sequence[Problem], squares: Sequence[float]) -> tuple[Move, ...]:
-    """The smallest moves by which a problem reaches its squared discrepancy."""
+def smallest_moves(
+    problems: Sequence[Problem], squares: Sequence[float], columns: int | None = None
+) -> tuple[Move, ...]:
+    """The smallest moves by which a problem reaches its squared discrepancy, of so many columns or all."""
     first = problems[0]
-    if not isinstance(first.data, Points):
+    if not isinstance(first.data, Points | Censored):
         return ()
     x = some_rows(first)
-    found = []
-    for change, unit, mover in _movers(first.domain, x):
-        sizes = [_size(problem, x, mover, square) for problem, square in zip(problems, squares, strict=True)]
-        size = min(sizes)
-        found.append(Move(change, math.expm1(size) if unit == "share" else size, unit))
+    members = [(p, square, _statistic(p, x)) for p, square in zip(problems, squares, strict=True)]
+    found, known = [], dict[str, tuple[int, float]]()
+    for change, column, unit, mover in _movers(first.domain, x, first.data.names, columns):
+        # Columns are alike: the search begins with the member, and the size, that the last one ended with.
+        best, guess = known.get(change, (0, GUESS))
+        size = math.inf
+        for k in sorted(range(len(members)), key=lambda k: k != best):
+            smaller = _size(*members[k], x, mover, size, guess)
+            if smaller < size:
+                size = smaller
+                known[change] = k, size
+        size = math.expm1(size) if unit == "share" else size
+        found.append(Move(f"{change} {column}", size, unit, column))
     return tuple(found)
 
 
 def shift_discrepancy(problem: Problem, size: float) -> float:
     """The smallest KSD, over columns, of data shifted by so many standard deviations of one column."""
     x = some_rows(problem)
-    movers = [mover for _, unit, mover in _movers(problem.domain, x) if unit == "standard deviations"]
+    movers = [mover for *_, unit, mover in _movers(problem.domain, x) if unit == "standard deviations"]
     if not movers:
         raise InputError(
             f"{problem.domain!r} has no column that can be shifted.",
@@ -126,26 +145,32 @@ def shift_discrepancy(problem: Problem, size: float) -> float:
     return math.sqrt(max(min(gained) - before, np.finfo(float).tiny))
 
 
-def some_rows(problem: Problem) -> Array:
-    """Rows on which moves are tried."""
-    if not isinstance(problem.data, Points):
+def some_rows(problem: Problem) -> Any:
+    """Observations on which moves are tried."""
+    if not isinstance(problem.data, Points | Censored):
         raise InputError(f"{type(problem.data).__name__} observations cannot be shifted.", argument="data")
-    rows = problem.observations
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, min(len(rows), ROWS)).astype(np.intp)])
+    n = len(problem.data)
+    return problem.data.take(np.linspace(0, n - 1, min(n, ROWS)).astype(np.intp)).observations
 
 
-def _statistic(problem: Problem, points: Array) -> float:
-    features = problem.fitted_operator.features(problem.model, problem.domain, points)
-    return quadratic_forms(features.form(problem.fitted_kernel), None, workers=1)[0]
+def _statistic(problem: Problem, points: Any) -> float:
+    form = problem.fitted_operator.features(problem.model, problem.domain, points).form(problem.fitted_kernel)
+    everything = slice(0, form.n)  # so few rows are one block
+    total = float(form.block(everything, everything).sum() - form.diagonal().sum())
+    return total / (form.n * (form.n - 1))
 
 
-def _size(problem: Problem, x: Array, mover: Mover, square: float) -> float:
-    """How far data have to be moved; infinite where that is too far."""
-    size, before = 0.2, _statistic(problem, x)
+def _size(
+    problem: Problem, square: float, before: float, x: Any, mover: Mover, known: float, guess: float
+) -> float:
+    """How far data have to be moved; infinite where that is too far, or farther than what is known to do."""
+    size = known if math.isfinite(known) else guess
     for _ in range(STEPS):
         try:
             gained = 0.5 * sum(_statistic(problem, mover(x, sign * size)) for sign in (1, -1)) - before
         except InputError:  # where the model's score cannot be had
+            return math.inf
+        if size >= known and gained <= square:
             return math.inf
         ratio = math.sqrt(square / gained) if gained > square / 16.0 else 4.0
         if abs(ratio - 1.0) < 0.02:
@@ -156,27 +181,35 @@ def _size(problem: Problem, x: Array, mover: Mover, square: float) -> float:
     return size
 
 
-def _movers(domain: Domain, x: Array) -> list[tuple[str, str, Mover]]:
+def _movers(
+    domain: Domain, x: Any, names: Sequence[str] | None = None, columns: int | None = None
+) -> list[tuple[str, str, str, Mover]]:
     """Changes of one column at a time that leave the data in the domain, with their units."""
+    if isinstance(x, Censored):
+        return [("change of scale of", "all times", "share", _lengthen)]
+    d = x.shape[1]
+    column = "part" if isinstance(domain, Simplex) else "column"
+    called = names or [f"{column} {j}" for j in range(d)]
+    some = range(d) if columns is None else range(min(columns, d))
     if isinstance(domain, Simplex):
-        return [(f"factor on part {j}", "share", _weigh(j)) for j in range(x.shape[1])]
+        return [("factor on", called[j], "share", _weigh(j)) for j in some]
     if isinstance(domain, Torus):
-        return [(f"rotation of column {j}", "radians", _shift(j, 1.0)) for j in range(x.shape[1])]
-    movers: list[tuple[str, str, Mover]] = []
+        return [("rotation of", called[j], "radians", _shift(j, 1.0)) for j in some]
+    movers: list[tuple[str, str, str, Mover]] = []
     if isinstance(domain, Euclidean | Box):
-        for j in range(x.shape[1]):
+        for j in some:
             lower, upper = (-math.inf, math.inf)
             if isinstance(domain, Box):
                 lower, upper = float(domain.lower[j]), float(domain.upper[j])
             low, high = math.isfinite(lower), math.isfinite(upper)
             if not low and not high:
                 deviation = float(x[:, j].std()) or 1.0
-                movers.append((f"shift of column {j}", "standard deviations", _shift(j, deviation)))
+                movers.append(("shift of", called[j], "standard deviations", _shift(j, deviation)))
             if low and high:
-                movers.append((f"factor on the odds of column {j}", "share", _odds(j, lower, upper)))
+                movers.append(("factor on the odds of", called[j], "share", _odds(j, lower, upper)))
             else:
                 centre = lower if low else upper if high else float(np.median(x[:, j]))
-                movers.append((f"change of scale of column {j}", "share", _stretch(j, centre)))
+                movers.append(("change of scale of", called[j], "share", _stretch(j, centre)))
     return movers
 
 
@@ -201,6 +234,11 @@ def _odds(j: int, lower: float, upper: float) -> Mover:
         return _moved(x, j, np.clip(lower + (upper - lower) * share, lower, upper))
 
     return moved
+
+
+def _lengthen(x: Censored, size: float) -> Censored:
+    """All durations longer by a factor, those that are censored too."""
+    return Censored(x.durations * math.exp(size), x.event_observed)
 
 
 def _weigh(j: int) -> Mover:

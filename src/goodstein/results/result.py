@@ -13,9 +13,9 @@ from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import as_kernel
+from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
-from goodstein.plot.pictures import null_distribution
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.detectable import Detectable, detectable_square, smallest_moves
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from goodstein.auditing import AuditReport
+    from goodstein.explain.explanation import Explanation
 
+
+views = deferred("goodstein.explain.explain")
+pictures = deferred("goodstein.plot.choose")
 
 POWER = 0.8
 """With which probability something has to be found to be called detectable."""
@@ -40,7 +44,7 @@ SMALL, VERY_SMALL = 0.05, 0.01
 HIDDEN = ("evidence", "critical", "spread")
 """Numbers of a member that a record does without."""
 
-HEAD = ("operator", "kernel", "weight", "KSD²", "p", "adjusted p")
+HEAD = ("looks at", "operator", "kernel", "weight", "KSD²", "p", "adjusted p")
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,11 @@ class Member:
     statistic, pvalue
         U-statistic of KSD², and the p-value that this test would have had alone.
     adjusted_pvalue
-        Probability that any member shows as much evidence as this one.
+        Probability that any member shows as much evidence as this one, or the p-value of the whole test if
+        that is larger: all members below a level are found at that level, whatever is true of the others.
     evidence
         −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
-        average; the largest of them is the statistic of the test.
+        average.
     critical, spread
         How far above the mean of its null distribution the statistic of this member alone makes the whole
         test reject at level .05, and the standard deviation of that distribution.
@@ -72,6 +77,8 @@ class Member:
     evidence: float
     critical: float = math.nan
     spread: float = math.nan
+    looks_at: str = ""
+    """What it looks at, in a few words."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: storable(value) for name, value in self.__dict__.items()}
@@ -79,7 +86,8 @@ class Member:
     def line(self) -> Line:
         """A line of the table of members."""
         numbers = (f"{number:.4g}" for number in (self.statistic, self.pvalue, self.adjusted_pvalue))
-        return (_column(self.operator), _column(self.kernel), f"{self.weight:.3g}", *numbers)
+        names = (self.looks_at, _column(self.operator), _column(self.kernel))
+        return (*names, f"{self.weight:.3g}", *numbers)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers and strings."""
@@ -239,13 +247,18 @@ class TestResult(Report):
         critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())
         return math.sqrt(detectable_square(critical, float(draws.std()), POWER))
 
-    def detectable(self) -> Detectable:
+    def detectable(self, *, columns: int | None = None) -> Detectable:
         """What such a test at level .05 finds in about four of five samples, in units of the data.
 
         On R^d and boxes shifts of a column in standard deviations and changes of its scale, on a simplex
-        factors on a part, on circles rotations; each alone, found by moving the data under the operator, the
-        kernel and the model of the test. That takes some hundred evaluations of the score, so it is
-        done on request.
+        factors on a part, on circles rotations, of durations a factor on all times; each alone, found by
+        moving the data under the operator, the kernel and the model of the test. That takes some hundred
+        evaluations of the score, so it is done on request.
+
+        Parameters
+        ----------
+        columns
+            How many columns to look at, the first; None looks at all of them.
 
         Examples
         --------
@@ -259,11 +272,13 @@ class TestResult(Report):
           change of scale of column 0  32%
         """
         self._lead("detectable")
+        if columns is not None:
+            check_count(columns, "columns")
         ksd = self.detectable_ksd
         squares = [detectable_square(member.critical, member.spread, POWER) for member in self.members]
         if ksd is not None:
             squares = [ksd**2]
-        moves = smallest_moves(self.asked, squares) if squares else ()
+        moves = smallest_moves(self.asked, squares, columns) if squares else ()
         return Detectable(SMALL, POWER, ksd, moves)
 
     def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
@@ -417,6 +432,38 @@ class TestResult(Report):
         found = self.contributions(level=level, workers=workers, rng=rng).sorted()
         return found.take(np.arange(min(k, len(found))))
 
+    def explain(self, *, level: float = SMALL, rng: RNG = 0) -> Explanation:
+        """Which views of the data the model fails in, in order, with effects in units of the data.
+
+        Quantities that a person can name are compared with the model's: means, spreads, skewness, tails and
+        rank correlations of the columns, ratios of parts, places with too many or too few rows, hazards over
+        time, whatever the domain has. Each is about one thing alone, so that a wrong mean is not taken for a
+        wrong variance. The p-values are adjusted for all views by closed testing: with probability at most
+        `level` any view is named in which data and model agree, whatever is wrong elsewhere.
+
+        Parameters
+        ----------
+        level
+            The family-wise error of the list.
+        rng
+            Seed of the draws of the model.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal([0, 0], [[1, 0], [0, 1]])
+        >>> x = model.sample(300, rng=1)
+        >>> x[:, 1] *= 1.4
+        >>> found = gs.ksd_test(x, model, rng=1).explain()
+        >>> found.findings[0].view, found.findings[0].fails
+        ('spread of column 1', True)
+        """
+        check_share(level, "level")
+        found: Explanation = views.explain_problem(
+            self._lead("explain"), self.null, level=level, rng=as_generator(rng)
+        )
+        return found
+
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model."""
         lead, members = self._lead(method), self.members
@@ -491,6 +538,35 @@ class TestResult(Report):
             **({"members": [member.to_dict() for member in self.members]} if self.members else {}),
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The null distribution with the statistic marked; needs ``pip install "goodstein[plot]"``."""
-        return null_distribution(self, ax=ax)
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+        """A picture; needs ``pip install "goodstein[plot]"``.
+
+        Parameters
+        ----------
+        kind
+            - ``"where"``: where the model fails, with more data than it allows or with less;
+            - ``"null"``: the null distribution with the statistic marked;
+            - ``"contributions"``: what each observation contributes to the statistic;
+            - ``"pairs"``: margins and pairs of columns;
+            - ``"members"``: p-values of the members of a collection;
+            - ``"transform"``: shares of data below the model's quantiles, in simultaneous bands;
+            - ``"findings"``: what fails, effects with their intervals;
+            - None: where the model fails if that can be seen, otherwise members or the null distribution.
+        ax
+            Axes to draw on; None makes a new figure.
+        theme
+            "light" or "dark"; None takes colours of letters and paper from matplotlib's settings.
+
+        Returns
+        -------
+        matplotlib Axes, or a Figure where there are several.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> ax = gs.ksd_test(model.sample(60, rng=1), model, rng=1).plot("null")
+        >>> ax.get_xlabel()
+        'KSD², U-statistic'
+        """
+        return pictures.picture(self, kind, ax=ax, theme=theme)

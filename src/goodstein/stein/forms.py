@@ -89,6 +89,13 @@ class BlockForm(ABC):
         """τ, (n, c), with H = ττᵀ, where there is one; None elsewhere."""
         return None
 
+    def redrawn(self, count: int, rng: np.random.Generator) -> Array | None:
+        """Draws of U under the model, (count,), given what the form conditions on, exact at every n.
+
+        For observations that are independent; None where nothing is known but what random signs tell.
+        """
+        return None
+
     @property
     def thin_points(self) -> Placed | None:
         """The points whose distances :meth:`terms` are made of; None where there are no such terms."""

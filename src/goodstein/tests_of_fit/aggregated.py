@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +17,9 @@ from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
-from goodstein.nulls.combine import combined, critical_values
-from goodstein.operators import MeanEmbedding, Operator
+from goodstein.nulls.combine import combined
+from goodstein.operators import Operator
+from goodstein.operators.views.base import FiniteView
 from goodstein.pipeline.audit import (
     Probes,
     check_skewed,
@@ -34,9 +36,19 @@ from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.result import SMALL, Member, TestResult
-from goodstein.tests_of_fit.default_members import default_collection, default_kernels, left_out
+from goodstein.tests_of_fit.default_members import (
+    default_collection,
+    default_kernels,
+    from_draws,
+    left_out,
+    looks_at,
+    shares_of,
+)
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
+
+FINITE = 0.2
+"""The cost of a member of finite rank, in matrices of pairs."""
 
 Group = tuple[Problem, tuple[Kernel, ...]]
 """A problem with an operator, and the kernels to use with it."""
@@ -58,9 +70,10 @@ def aggregated_test(
     """Test whether a model fits data, by many kernel Stein discrepancies at once.
 
     Which bandwidth, kernel and operator find a difference depends on the difference, which is not known.
-    This test takes a whole collection. Its statistic is the smallest (weighted) p-value of a member,
-    calibrated by draws of all members jointly, so its own p-value is valid whatever the collection: a second
-    copy of a member changes nothing, and members that resemble each other cost little.
+    This test takes a whole collection. Its statistic is the (weighted) harmonic mean of the members'
+    p-values, which is about as small as the smallest of them, calibrated by draws of all members jointly, so
+    its own p-value is valid whatever the collection: a second copy of a member changes nothing, and members
+    that resemble each other cost little.
 
     Parameters
     ----------
@@ -75,7 +88,8 @@ def aggregated_test(
     weights
         Relative weights of the members, in the order (first operator with all kernels, second operator
         with all kernels, …): a member with twice the weight may have twice the p-value. None takes equal
-        ones, or those of the library's collection.
+        ones, or one for each kind of look of the library's collection, and counts members that are nearly
+        the same under the null as one.
     null
         How the joint null distribution is drawn: :class:`MonteCarlo`, which simulates the model and is exact
         at every sample size; :class:`WildBootstrap`, with the same signs for all members;
@@ -98,8 +112,8 @@ def aggregated_test(
 
     References
     ----------
-    Westfall, Young (1993), Resampling-based multiple testing. Schrab, Guedj, Gretton (2022), KSD
-    aggregated goodness-of-fit test.
+    Westfall, Young (1993), Resampling-based multiple testing. Wilson (2019), The harmonic mean p-value for
+    combining dependent tests. Schrab, Guedj, Gretton (2022), KSD aggregated goodness-of-fit test.
 
     Examples
     --------
@@ -117,22 +131,26 @@ def aggregated_test(
     check_workers(workers)
     check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
-    groups, defaults = _groups(data, model, domain, operators, kernels, seeds)
-    count = sum(len(own) for _, own in groups)
-    choice = choose_null(null, groups[0][0], 1999, automatic=True, members=count)
+    build = partial(_groups, data, model, domain, operators, kernels, seeds)
+    ours = operators is None and kernels is None
+    groups, defaults = build(simulated=True)
+    choice = choose_null(null, groups[0][0], 1999, automatic=True, members=_matrices(groups))
+    if ours and not choice.null.simulates:
+        groups, defaults = build(simulated=False)
     kept, report, notes = _audited(groups, seeds, audit, operators is None, choice.null.simulates)
     asked = independent(choice, Collection(tuple(groups[k] for k in kept)), 1999)
     if asked is not choice:
         choice = asked
+        groups, defaults = build(simulated=False)
         kept, report, notes = _audited(groups, seeds, audit, operators is None, choice.null.simulates)
     chosen = choice.null
-    if operators is None and kernels is None:
+    if ours:
         notes += left_out(groups[0][0], [problem.operator for problem, _ in groups])
     groups = [groups[k] for k in kept]
     shares = _shares(weights, groups, [defaults[k] for k in kept])
     collection = Collection(tuple(groups))
     if not chosen.simulates:
-        groups, shares, skewed = _carried(groups, shares, collection, operators is None and kernels is None)
+        groups, shares, skewed = _carried(groups, shares, collection, ours)
         collection = Collection(tuple(groups))
         report = report.extended(skewed)
     others = [part.operator for part, _ in groups]
@@ -149,26 +167,26 @@ def aggregated_test(
     joint, told = recorded(
         lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
-    calibration, adjusted, observed = combined(joint, shares)
-    critical = critical_values(joint, shares, SMALL)
+    found = combined(joint, shares, SMALL, merge=weights is None)
     members = tuple(
         Member(
             problem.fitted_operator.given,
             problem.fitted_kernel.given,
-            float(shares[k]),
+            float(found.weights[k]),
             float(joint.statistics[k]),
             joint[k].pvalue,
-            float(adjusted[k]),
-            float(observed[k]),
-            float(critical[k] - joint.draws[k].mean()),
+            float(found.adjusted[k]),
+            float(found.evidence[k]),
+            float(found.critical[k] - joint.draws[k].mean()),
             float(joint.draws[k].std()),
+            looks_at(problem.operator, problem.data.names),
         )
         for k, problem in enumerate(collection.problems)
     )
     best = max(members, key=lambda member: member.evidence)
     return report_test(
         groups[0][0],
-        calibration,
+        found.calibration,
         report,
         [*notes, *told],
         null=chosen.given,
@@ -176,7 +194,7 @@ def aggregated_test(
         operator=best.operator,
         kernel=best.kernel,
         title=f"Aggregated kernel Stein discrepancy test, {len(members)} members",
-        statistic_name="largest weighted −log p of a member",
+        statistic_name="−log of the members' harmonic mean p",
         members=members,
         details=told_of(choice),
         asked=collection.problems,
@@ -191,6 +209,8 @@ def _groups(
     operators: Sequence[Operator] | None,
     kernels: Sequence[Kernel] | None,
     seeds: Seeds,
+    *,
+    simulated: bool,
 ) -> tuple[list[Group], list[tuple[float, ...]]]:
     """Problems and kernels, everything validated, and the weights that members have by default."""
     if operators is None:
@@ -198,16 +218,25 @@ def _groups(
         if kernels is not None:
             chosen = _as_kernels(kernels, own)
             return [(own, chosen)], [(1.0,) * len(chosen)]
-        entries = default_collection(own)
+        kinds = default_collection(own, simulated)
+        entries = [entry for kind in kinds.values() for entry in kind]
         problems = [compose(data, model, domain, entry.operator, None, seeds) for entry in entries]
-        each = [tuple(in_units(kernel, own.domain) for kernel in entry.kernels) for entry in entries]
-        groups = list(zip(problems, each, strict=True))
-        return groups, [entry.weights for entry in entries]
+        groups = [
+            (problem, tuple(in_units(kernel, own.domain) for kernel in entry.kernels) or (problem.kernel,))
+            for problem, entry in zip(problems, entries, strict=True)
+        ]
+        return groups, shares_of(kinds)
     named = as_list(operators, "operators", "Langevin()")
     kernels = None if kernels is None else as_list(kernels, "kernels", "Gaussian()")
     problems = [compose(data, model, domain, operator, None, seeds) for operator in named]
     groups = [(problem, _as_kernels(kernels, problem)) for problem in problems]
     return groups, [(1.0,) * len(chosen) for _, chosen in groups]
+
+
+def _matrices(groups: list[Group]) -> float:
+    """How many matrices of pairs the members are worth; those of finite rank have none."""
+    finite = sum(isinstance(problem.operator, FiniteView) for problem, _ in groups)
+    return sum(len(kernels) for _, kernels in groups) - (1.0 - FINITE) * finite
 
 
 def _as_kernels(kernels: Sequence[Kernel] | None, problem: Problem) -> tuple[Kernel, ...]:
@@ -244,7 +273,7 @@ def _audited(
         broken = [report for report in reports if not report.valid]
         reasons = " ".join(dict.fromkeys(m for report in broken for m in report.messages("fail")))
         names = ", ".join(report.operator for report in broken)
-        scored = [k for k in kept if not isinstance(groups[k][0].operator, MeanEmbedding)]
+        scored = [k for k in kept if not from_draws(groups[k][0].operator)]
         if ours and scored and audit:
             notes.append(f"Left out, because the audit refused it: {names}. {reasons}")
         elif audit:

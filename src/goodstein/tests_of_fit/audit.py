@@ -75,11 +75,18 @@ def audit(
         if drawn is not None:
             problem = problem.with_data(drawn)
     quick = quick_audit(problem, generator)
-    thorough = problem.operator.thorough(problem.model, problem.domain, observations, generator)
-    checks = [*quick.checks, *thorough]
-    if all(check.status != "fail" for check in checks):
-        checks.append(check_identity(problem, generator))
+    checks = [*quick.checks, *thorough_checks(problem, observations, generator, identity=quick.valid)]
     return report_of(problem, checks)
+
+
+def thorough_checks(
+    problem: Problem, observations: Any, rng: np.random.Generator, *, identity: bool = True
+) -> list[Check]:
+    """What is not looked at before every test; Stein's `identity` where nothing else failed."""
+    checks = problem.operator.thorough(problem.model, problem.domain, observations, rng)
+    if identity and all(check.status != "fail" for check in checks):
+        return [*checks, check_identity(problem, rng)]
+    return checks
 
 
 def _drawn(problem: Problem, n: int, rng: np.random.Generator) -> Any:

@@ -1,8 +1,24 @@
-"""Which tests are aggregated where nothing is said: a collection for every kind of domain.
+"""Which tests are aggregated where nothing is said: one rule for every kind of domain.
 
-They were chosen on simulations like those in ``validation/power.md``, so that each common departure from a
-model, in location, scale, tails, dependence or fine structure, is seen well by at least one member, and with
-few members, because each makes all others a little less powerful.
+A collection looks at the data in a few *kinds of ways*, and every kind has the same share of the level, which
+its members divide equally:
+
+by Stein's identity, with the operator A of the domain,
+    - **shape**: A with kernels that are fine, medium and as wide as the data;
+    - **spread**: functions of the distance from the centre, ``Dilation(A)``;
+    - **moments**: few polynomials, harmonics, counts or times, of which a person has a name for each;
+    - **modes**: how often each of several modes that lie apart is visited, which no score sees;
+
+against draws of the model, where it has a sampler,
+    - **closeness**: mean embeddings with kernels finer than the data are wide;
+    - **directions**: mean embeddings of which weak directions are made strong;
+    - **moments**: means, second moments, radius;
+    - **margins**: the distribution of each column.
+
+There are no weights for single domains or members: what members have in common is told by their joint null
+distribution, in which those that are nearly the same count as one (:mod:`goodstein.nulls.combine`). The kinds
+and their scales were chosen on simulations of common departures from a model, in location, scale, tails,
+dependence, single columns and fine structure, and judged on the frozen suite of ``validation/unseen.md``.
 """
 
 from __future__ import annotations
@@ -12,27 +28,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
-from goodstein.domains import Simplex
+from goodstein.domains import Lattice, Simplex, Sphere, Torus
 from goodstein.errors import InputError, SamplingError
 from goodstein.kernels import IMQ, Gaussian, Hamming, Kernel, Median
 from goodstein.operators import (
     Coordinate,
+    Counts,
     Difference,
     Dilation,
+    DrawnMargins,
+    DrawnMoments,
+    DrawnRadius,
+    Harmonics,
     Langevin,
     LogRatio,
     MeanEmbedding,
     Mirrored,
+    Moments,
     Operator,
+    Perturbed,
     Regularised,
     SecondOrder,
     Standardised,
 )
+from goodstein.operators.views.base import View
+from goodstein.operators.views.drawn import DrawnView, whitened
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
+from goodstein.survival.timing import Timing
+from goodstein.tests_of_fit.mode_members import mode_members
 from goodstein.types import Array
+
+SCORED = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
+"""Default operators of points beside which draws of the model are looked at."""
 
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the usual bandwidth, where nothing better is known."""
@@ -40,11 +69,20 @@ SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 RATES = (0.3, 1.0, 3.0)
 """The same for the rates of Hamming's kernel."""
 
-TINY = -230.0
-"""The logarithm of the smallest product of parts that is of use, and far from where squares underflow."""
+SHAPE, CLOSE = (1.0, 0.5, 0.25), (0.5, 0.25, 0.125)
+"""Multiples of the median distance for Stein operators and for mean embeddings."""
+
+STRENGTH = 0.01
+"""How weak a direction may be, relative to the strongest, to be made as strong as that."""
+
+COLUMNS = 25
+"""So many columns have members of their own."""
+
+WIDE = 50
+"""Columns beyond which there are too many second moments for any of them to stand out."""
 
 SOME = 500
-"""Draws that show how small parts, and their products, are."""
+"""Draws that show what those of a model are like."""
 
 NEARLY_ZERO = 1e-100
 """Where parts are smaller than this some are zero sooner or later, in the data or in one of many samples."""
@@ -54,16 +92,19 @@ FEW = 50
 
 
 class Entry(NamedTuple):
-    """An operator, the kernels to use with it, and their weights, one number for all or one for each."""
+    """An operator and the kernels to use with it; none is the operator's own functions."""
 
     operator: Operator
-    kernels: Sequence[Kernel]
-    weight: float | tuple[float, ...] = 1.0
+    kernels: Sequence[Kernel] = ()
 
     @property
-    def weights(self) -> tuple[float, ...]:
-        """One for each kernel."""
-        return self.weight if isinstance(self.weight, tuple) else (self.weight,) * len(self.kernels)
+    def size(self) -> int:
+        """The number of members."""
+        return max(1, len(self.kernels))
+
+
+Kinds = dict[str, list[Entry]]
+"""Kinds of ways to look at data, by name."""
 
 
 def gaussians(*scales: float) -> list[Kernel]:
@@ -86,34 +127,155 @@ def default_kernels(problem: Problem) -> list[Kernel]:
     return problem.kernel.at_scales(SCALES, RATES)
 
 
-def default_collection(problem: Problem) -> list[Entry]:
+def default_collection(problem: Problem, simulated: bool = True) -> Kinds:
     """The collection for a problem that was composed with the default operator.
 
-    Members that draw from the model are there only if it has a sampler that works.
+    Members that draw from the model are there only if it has a sampler that works; those that are too heavy
+    for random signs only if their null distribution is `simulated`.
     """
+    drawn = _drawn(problem)
+    kinds = _by_identity(problem, drawn)
+    kinds["modes"] = [Entry(member.operator) for member in mode_members(problem)]
+    if drawn is not None:
+        kinds |= _against_draws(problem, drawn, simulated)
+    return {name: entries for name, entries in kinds.items() if entries}
+
+
+def shares_of(kinds: Kinds) -> list[tuple[float, ...]]:
+    """The shares of the members of every entry, in order: one for each kind, divided equally."""
+    return [
+        (1.0 / (len(kinds) * sum(each.size for each in entries)),) * entry.size
+        for entries in kinds.values()
+        for entry in entries
+    ]
+
+
+def _by_identity(problem: Problem, drawn: Array | None) -> Kinds:
     operator: Any = problem.operator
-    sampled = isinstance(problem.data, Points) and _can_draw(problem)
-    if isinstance(operator, Langevin):
-        return _euclidean(len(problem.data), problem.domain.dim, sampled)
+    domain = problem.domain
     if isinstance(operator, LogRatio):
-        return _simplex(problem, sampled)
-    if isinstance(operator, Standardised):
-        return _region(operator, len(problem.data), sampled)
-    if isinstance(operator, Martingale):
-        return _durations()
-    if isinstance(operator, Coordinate):
-        found = [Entry(operator, gaussians(1.0, 2.0), (0.5, 1.5)), Entry(SecondOrder(), gaussians(4.0))]
-        return found + _draws(sampled, gaussians(1.0), 2.0)
-    if isinstance(operator, SecondOrder):
-        return [Entry(operator, gaussians(1.0, 2.0, 4.0)), *_draws(sampled, gaussians(1.0))]
+        # Log-ratios tell small parts apart; the parts themselves may be zero.
+        parts = Entry(Mirrored(), multiquadrics(1.0, 4.0))
+        kinds = _flat(operator, domain.dim) if _has_logratios(problem, drawn) else {"shape": []}
+        kinds["shape"].append(parts)
+        return kinds
+    if isinstance(operator, Langevin | Standardised):
+        return _flat(operator, domain.dim)
+    if isinstance(operator, Coordinate | SecondOrder):
+        waves = isinstance(domain, Sphere | Torus)
+        return {
+            "shape": [Entry(operator, gaussians(*SHAPE)), Entry(SecondOrder(), gaussians(2.0, 4.0))],
+            "moments": [Entry(Harmonics(degree)) for degree in (1, 2) if waves],
+        }
     if isinstance(operator, Difference):
-        return [Entry(operator, hammings(0.3, 3.0)), *_draws(sampled, hammings(1.0))]
-    return [Entry(operator, default_kernels(problem))]
+        counts = [Entry(Counts(degree)) for degree in (1, 2) if degree <= domain.dim <= COLUMNS]
+        return {"shape": [Entry(operator, hammings(*RATES))], "moments": counts}
+    if isinstance(operator, Martingale):
+        fine = Entry(Martingale("hazard"), gaussians(0.125))
+        shape = [Entry(Martingale("cdf"), gaussians(*SHAPE)), fine]
+        return {"shape": shape, "moments": [Entry(Timing())]}
+    return {"shape": [Entry(operator, default_kernels(problem))]}
 
 
-def _can_draw(problem: Problem) -> bool:
-    """Whether the model has a sampler that reaches the domain: rejection may find nothing there."""
-    return problem.model.has_sample and _cannot_draw(problem) is None
+def _flat(operator: Operator, d: int) -> Kinds:
+    """What an operator with as many test functions as coordinates has."""
+    return {
+        "shape": [Entry(operator, gaussians(*SHAPE))],
+        "spread": [Entry(Dilation(operator), [*gaussians(0.5), *multiquadrics(4.0)])],
+        "moments": [Entry(Moments(1, operator))] if d <= WIDE else [],
+    }
+
+
+def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
+    """Of a lattice the kernels are Hamming's; of a simplex log-ratios are compared, and the parts too."""
+    domain, few = problem.domain, len(problem.data) < FEW
+    lattice = isinstance(domain, Lattice)
+    embedding = MeanEmbedding(logratio=isinstance(domain, Simplex) and _has_logratios(problem, drawn))
+    closeness = [Entry(MeanEmbedding(), hammings(*RATES) if lattice else gaussians(*CLOSE))]
+    if embedding.logratio:
+        closeness.append(Entry(embedding, multiquadrics(4.0)))
+    once = hammings(1.0) if lattice else gaussians(1.0)
+    regularised = Regularised(embedding, strength=STRENGTH * (3 if few else 1))
+    columns = range(domain.dim) if domain.dim <= COLUMNS else [None]
+    moments: list[DrawnView] = []
+    if domain.dim <= WIDE and _whitens(embedding.points(domain, drawn)):
+        moments = [DrawnMoments(1, embedding), DrawnMoments(2, embedding), DrawnRadius(embedding)]
+    if not simulated:
+        moments = [moment for moment in moments if not _heavy(moment, problem)]
+    return {
+        "closeness": closeness,
+        "directions": [Entry(regularised, once)],
+        "drawn moments": [Entry(moment) for moment in moments],
+        "margins": [Entry(DrawnMargins(3, column, embedding)) for column in columns],
+    }
+
+
+def _drawn(problem: Problem) -> Array | None:
+    """Some draws, always the same; None where there are none, or where members against draws do not apply."""
+    if not (isinstance(problem.data, Points) and isinstance(problem.operator, SCORED)):
+        return None
+    if not problem.model.has_sample:
+        return None
+    try:
+        return draw(problem.model, problem.domain, SOME, np.random.default_rng(0))
+    except (InputError, SamplingError):
+        return None
+
+
+def _whitens(points: Array) -> bool:
+    """Whether the draws have a covariance matrix that can be inverted."""
+    try:
+        whitened(points)
+    except InputError:
+        return False
+    return True
+
+
+def _heavy(view: DrawnView, problem: Problem) -> bool:
+    """Whether random signs do not tell its distribution."""
+    rng = np.random.default_rng(0)
+    checks = view.on(problem.domain).conditions(problem.model, problem.domain, problem.observations, rng)
+    return any(check.status == "fail" and check.asymptotic for check in checks)
+
+
+def from_draws(operator: Operator | None) -> bool:
+    """Whether an operator has draws of the model in the place of an identity."""
+    inside = getattr(operator, "operator", None)
+    return isinstance(operator, MeanEmbedding | DrawnView) or (inside is not None and from_draws(inside))
+
+
+def _has_logratios(problem: Problem, drawn: Array | None) -> bool:
+    """Whether no part is zero, nor so small that one of many samples has zeros."""
+    seen = [problem.observations, *([] if drawn is None else [drawn])]
+    return min(float(x.min()) for x in seen) > NEARLY_ZERO
+
+
+def looks_at(operator: Operator, names: Sequence[str] | None = None) -> str:
+    """What a member looks at, in a few words."""
+    if isinstance(operator, View | Perturbed):
+        return operator.looks_at(names)
+    if isinstance(operator, Dilation):
+        return "the distance from the centre"
+    if isinstance(operator, Regularised):
+        return "all directions alike"
+    return "where observations are" if isinstance(operator, MeanEmbedding) else "shape"
+
+
+def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
+    """Notes about members of the collection for a problem that are not among these operators."""
+    notes = []
+    scored = isinstance(problem.data, Points) and isinstance(problem.operator, (*SCORED, Mirrored))
+    if scored and problem.model.has_sample and not any(map(from_draws, operators)):
+        notes.append(
+            f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
+            f"nothing on {problem.domain!r}. {_cannot_draw(problem) or ''}".rstrip()
+        )
+    if Mirrored() in operators and LogRatio() not in operators:
+        notes.append(
+            "Left out LogRatio() and what goes with it: parts are zero, or so small that the model draws "
+            "zeros, which have no log-ratio."
+        )
+    return notes
 
 
 def _cannot_draw(problem: Problem) -> str | None:
@@ -123,109 +285,3 @@ def _cannot_draw(problem: Problem) -> str | None:
     except (InputError, SamplingError) as error:
         return error.bare
     return None
-
-
-def left_out(problem: Problem, operators: Sequence[Operator]) -> list[str]:
-    """Notes about members of the collection for a problem that are not among these operators."""
-    notes = []
-    kinds = (Langevin, LogRatio, Mirrored, Standardised, Coordinate, SecondOrder, Difference)
-    points = isinstance(problem.data, Points) and isinstance(problem.operator, kinds)
-    if points and problem.model.has_sample and not any(isinstance(o, MeanEmbedding) for o in operators):
-        notes.append(
-            f"Left out the members that compare data with draws: the sampler of {problem.model.name} finds "
-            f"nothing on {problem.domain!r}. {_cannot_draw(problem) or ''}".rstrip()
-        )
-    compositions = isinstance(problem.domain, Simplex) and Mirrored() in operators
-    if compositions and LogRatio() not in operators:
-        notes.append(
-            "Left out LogRatio() and what goes with it: parts are zero, or so small that the model draws "
-            "zeros, which have no log-ratio."
-        )
-    if compositions and Standardised(ProductOfParts()) not in operators:
-        notes.append(
-            f"Left out Standardised(ProductOfParts()): on {problem.domain!r} the product of all parts is too "
-            "small for floating point numbers."
-        )
-    return notes
-
-
-def _draws(sampled: bool, kernels: Sequence[Kernel], weight: float | tuple[float, ...] = 1.0) -> list[Entry]:
-    """What compares data with draws from the model, if there are any."""
-    return [Entry(MeanEmbedding(), kernels, weight)] if sampled else []
-
-
-def _euclidean(n: int, d: int, sampled: bool) -> list[Entry]:
-    """Shape and location; tails and scale; dependence and fine structure; all of it by draws.
-
-    Most weight goes to what is the commonest departure and what other tests are good at too: location, and
-    on the line scale. In several dimensions all distances are alike, and tails show at half their median.
-    """
-    line = d == 1
-    scales, weights = ((1.0,), (2.0,)) if line else ((0.5, 1.0), (1.0, 0.5))
-    kernels = [*gaussians(*scales), *multiquadrics(4.0)]
-    dilation = Entry(Dilation(Langevin()), kernels, (*weights, 2.0 if line else 1.0))
-    location = 1.5 if line else 2.0
-    if not sampled:
-        kernels = [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]
-        return [Entry(Langevin(), kernels, (1.0, 1.0, 1.5, location)), dilation]
-    return [
-        Entry(Langevin(), [*gaussians(1.0), *multiquadrics(4.0)], (1.5, location)),
-        dilation,
-        Entry(_fine(Langevin(), n), gaussians(1.0), 0.5 if line else 1.5),
-        *_draws(sampled, gaussians(0.5), 1.0 if line else 1.5),
-    ]
-
-
-def _simplex(problem: Problem, sampled: bool) -> list[Entry]:
-    """Three geometries at three bandwidths; the product of many parts is tiny, so it has little weight."""
-    seen = [problem.observations]
-    if sampled:
-        seen.append(draw(problem.model, problem.domain, SOME, np.random.default_rng(0)))
-    product = Entry(Standardised(ProductOfParts()), multiquadrics(0.5, 1.0, 4.0), 0.1)
-    entries = [
-        Entry(LogRatio(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
-        Entry(Mirrored(), multiquadrics(0.5, 1.0, 4.0), (0.5, 1.0, 2.5)),
-        *([product] if all(map(_has_product, seen)) else []),
-        Entry(Dilation(LogRatio()), multiquadrics(1.0), 1.5),
-        *_draws(sampled, gaussians(1.0), 0.3),
-        *([Entry(MeanEmbedding(logratio=True), multiquadrics(4.0), 4.0)] if sampled else []),
-    ]
-    if min(float(x.min()) for x in seen) > NEARLY_ZERO:
-        return entries
-    plain = (Mirrored(), Standardised(ProductOfParts()), MeanEmbedding())
-    return [entry for entry in entries if entry.operator in plain]
-
-
-def _has_product(x: Array) -> bool:
-    """Whether the product of all parts but one is a number whose square is one.
-
-    On a logarithmic scale it would be one, but of a few rows only: its logarithm varies by √D and more.
-    """
-    logs = np.log(x[(x > 0).all(axis=1)])
-    return not len(logs) or bool((logs.sum(axis=1) - logs.min(axis=1)).max() >= TINY)
-
-
-def _region(operator: Standardised, n: int, sampled: bool) -> list[Entry]:
-    """Where g vanishes at the edge the draws see what the operator does not."""
-    dilation = Entry(Dilation(operator), multiquadrics(2.0))
-    if not sampled:
-        return [Entry(operator, [*gaussians(0.25, 0.5, 1.0), *multiquadrics(4.0)]), dilation]
-    return [
-        Entry(operator, [*gaussians(1.0), *multiquadrics(4.0)], (1.0, 1.5)),
-        dilation,
-        Entry(_fine(MeanEmbedding(), n), gaussians(1.0), 2.0),
-        *_draws(sampled, gaussians(1.0), 1.5),
-    ]
-
-
-def _fine(operator: Operator, n: int) -> Regularised:
-    """The operator with weak directions made strong, as far as the observations tell them apart."""
-    return Regularised(operator, strength=0.01 if n >= FEW else 0.03)
-
-
-def _durations() -> list[Entry]:
-    """Fine scales for hazards that swing, coarse ones for ageing; the coarsest is nearly log-rank."""
-    return [
-        Entry(Martingale("cdf"), gaussians(0.25, 0.5, 1.0), (1.0, 1.0, 3.0)),
-        Entry(Martingale("hazard"), gaussians(0.125, 4.0), (1.0, 0.3)),
-    ]

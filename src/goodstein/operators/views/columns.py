@@ -28,11 +28,7 @@ class ColumnView(View):
         """Which ones, from 0 on."""
 
     def check(self, domain: Domain) -> None:
-        if max(self.columns) >= domain.dim:
-            raise InputError(
-                f"{self!r} looks at column {max(self.columns)}, but data on {domain!r} have the columns 0 to "
-                f"{domain.dim - 1}."
-            )
+        require_columns(self, self.columns, domain)
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
         """The points, values and weights of these coordinates."""
@@ -53,6 +49,15 @@ class ColumnView(View):
 
     def _arguments(self) -> list[str]:
         return [str(column) for column in self.columns]
+
+
+def require_columns(view: View, columns: tuple[int, ...], domain: Domain) -> None:
+    """Raise where the data have no such columns."""
+    if max(columns) >= domain.dim:
+        raise InputError(
+            f"{view!r} looks at column {max(columns)}, but data on {domain!r} have the columns 0 to "
+            f"{domain.dim - 1}."
+        )
 
 
 def as_column(value: Any, what: str) -> int:

@@ -33,6 +33,10 @@ class DrawnView(FiniteView):
     def functions(self, draws: Array) -> Functions:
         """The test functions, with all that they take from draws of the model, (N, m), fixed."""
 
+    def seen(self, points: Array, domain: Domain) -> Array:
+        """What the test functions are functions of, at points where the kernel of an embedding looks."""
+        return points
+
     def choose(self, domain: Domain) -> Operator:
         return MeanEmbedding()
 
@@ -44,17 +48,19 @@ class DrawnView(FiniteView):
 
     def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """f(x_i) − mean_b f(y_ib)."""
-        return self._compared(self._embedding(domain).features(model, domain, data))
+        return self._compared(self._embedding(domain).features(model, domain, data), domain)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """With the draws of the first model, weighted, where that is possible."""
-        return self._compared(self._embedding(domain).features_near(model, nearby, domain, data))
+        inner = self._embedding(domain).features_near(model, nearby, domain, data)
+        return self._compared(inner, domain)
 
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
         """The others are compared with all draws of the data."""
         drawn = features.drawn
-        functions, means = drawn.kept(lambda: self._seen(drawn), self)
-        beside = functions(self._embedding(domain).points(domain, others)) - means.mean(axis=0)
+        functions, means = drawn.kept(lambda: self._means(drawn, domain), self)
+        points = self._embedding(domain).points(domain, others)
+        beside = functions(self.seen(points, domain)) - means.mean(axis=0)
         return FiniteFeatures(np.vstack([features.tau, beside]), drawn)
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
@@ -65,6 +71,7 @@ class DrawnView(FiniteView):
             return checks
         # Always the same draws: whether a test is refused must not be left to chance.
         drawn = embedding.points(domain, draw(model, domain, PROBES, np.random.default_rng(0)))
+        drawn = self.seen(drawn, domain)
         seen = self.functions(drawn)(drawn)
         norms = ((seen - seen.mean(axis=0)) ** 2).sum(axis=1)
         if too_skewed(norms, len(data)):
@@ -80,15 +87,15 @@ class DrawnView(FiniteView):
         assert isinstance(inner, MeanEmbedding)
         return inner
 
-    def _compared(self, inner: EmbeddingFeatures) -> FiniteFeatures:
+    def _compared(self, inner: EmbeddingFeatures, domain: Domain) -> FiniteFeatures:
         # Many samples of the model are compared with the same draws.
-        functions, means = inner.drawn.kept(lambda: self._seen(inner.drawn), self)
-        return FiniteFeatures(functions(inner.observations) - means, inner.drawn)
+        functions, means = inner.drawn.kept(lambda: self._means(inner.drawn, domain), self)
+        return FiniteFeatures(functions(self.seen(inner.observations, domain)) - means, inner.drawn)
 
-    def _seen(self, drawn: Drawn) -> tuple[Functions, Array]:
+    def _means(self, drawn: Drawn, domain: Domain) -> tuple[Functions, Array]:
         """The functions, and their means over the draws of each observation."""
         n, m, k = drawn.others.shape
-        every = drawn.others.reshape(-1, k)
+        every = self.seen(drawn.others.reshape(-1, k), domain)
         functions = self.functions(every)
         each = functions(every).reshape(n, m, -1)
         if drawn.weights is not None:

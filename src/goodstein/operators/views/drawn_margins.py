@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from goodstein.constraints import check_count
+from goodstein.domains import Domain, Lattice
 from goodstein.numerics.polynomials import legendre
 from goodstein.operators.base import Operator, set_inner
-from goodstein.operators.views.base import Names
+from goodstein.operators.views.base import Names, named
+from goodstein.operators.views.columns import as_column, require_columns
 from goodstein.operators.views.drawn import DrawnView, Functions
 from goodstein.types import Array
 
@@ -18,15 +20,20 @@ from goodstein.types import Array
 class DrawnMargins(DrawnView):
     """T f(x_i) = f(x_i) − mean_b f(y_ib) for polynomials in F_j(x_j), F_j the distribution function of draws.
 
-    Neyman's smooth test of all margins at once: with ω the Legendre polynomials of degree 1, …, k,
+    Neyman's smooth test of one margin, or of all at once: with ω the Legendre polynomials of degree 1, …, k,
     orthonormal on (0, 1), f = ω(F_j(x_j)) looks at location, spread and skewness of coordinate j. The
     functions are bounded, so that no tail is too heavy for any null distribution. Time and memory are linear
     in n, up to a logarithm, and there is no kernel. See :class:`DrawnMoments` for the draws.
+
+    On a simplex coordinates are the parts, or with log-ratios the logarithms of the parts divided by their
+    geometric mean; on a torus cos θ_j and sin θ_j.
 
     Parameters
     ----------
     degree
         k, at least 1.
+    column
+        j, from 0 on; None takes all of them.
     operator
         Where draws come from and how many there are, a :class:`MeanEmbedding`, also with log-ratios; None
         takes ``MeanEmbedding()``.
@@ -42,22 +49,39 @@ class DrawnMargins(DrawnView):
     """
 
     degree: int = 3
+    column: int | None = None
     operator: Operator | None = None
 
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
         check_count(self.degree, "degree", of="DrawnMargins")
+        if self.column is not None:
+            object.__setattr__(self, "column", as_column(self.column, "`column` of DrawnMargins"))
+
+    def check(self, domain: Domain) -> None:
+        if self.column is not None:
+            require_columns(self, (self.column,), domain)
 
     def looks_at(self, names: Names = None) -> str:
-        return "the distributions of single columns"
+        if self.column is None:
+            return "the distributions of single columns"
+        return f"the distribution of {named(self.column, names)}"
+
+    def seen(self, points: Array, domain: Domain) -> Array:
+        basis = None if isinstance(domain, Lattice) else domain.basis
+        columns = points if basis is None else points @ basis
+        if self.column is None:
+            return columns
+        width = columns.shape[1] // domain.dim  # two where a column is an angle
+        return columns[:, width * self.column : width * (self.column + 1)]
 
     def functions(self, draws: Array) -> Functions:
         ordered = np.sort(draws, axis=0)
         return lambda x: _ranked(x, ordered, self.degree)
 
     def _arguments(self) -> list[str]:
-        return [str(self.degree)]
+        return [str(self.degree), *([] if self.column is None else [f"column={self.column}"])]
 
 
 def _ranked(x: Array, ordered: Array, degree: int) -> Array:

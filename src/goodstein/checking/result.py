@@ -1,0 +1,286 @@
+"""What a check returns."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from os import PathLike
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+
+from goodstein.auditing.report import AuditReport
+from goodstein.checking.summary import DataSummary
+from goodstein.errors import InputError
+from goodstein.explain.explanation import Explanation
+from goodstein.power.files import as_path, write_whole
+from goodstein.report.page import page
+from goodstein.results.detectable import Detectable, Move
+from goodstein.results.result import SMALL, TestResult
+from goodstein.results.tolerance import Tolerance
+from goodstein.text import Report, Table, cut, plain, short, visible
+from goodstein.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SCHEMA = 1
+"""Version of what :meth:`CheckResult.to_dict` returns; docs/check.md says what is in it."""
+
+WIDTH = 96
+"""Columns of the text."""
+
+SHOWN = 5
+"""Findings that are printed."""
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "goodstein": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class CheckResult(Report):
+    """Whether a model fits data, what fails, how wrong it is, and what could have been found.
+
+    Attributes
+    ----------
+    test
+        The :class:`TestResult` of the aggregated test.
+    audit
+        What was found out about the validity of the test, more thoroughly than before every test.
+    explanation
+        What fails, by views of the data; None where there are none of such data.
+    tolerance
+        A lower bound of the share of the population that the model cannot explain; None where none is known.
+    detectable
+        What such a sample shows in four of five cases, at level .05; None where no moves of such data are
+        known.
+    level
+        The level of the verdict.
+    seed
+        With it as ``rng`` everything comes out the same again.
+    data
+        The data in a few numbers.
+    missing
+        Why a part is None, by its name.
+    options
+        Arguments of the call that were not left out, in words.
+    command
+        The command line that made this result, where one did.
+    versions
+        Of what the numbers depend on.
+    """
+
+    test: TestResult
+    audit: AuditReport
+    explanation: Explanation | None
+    tolerance: Tolerance | None
+    detectable: Detectable | None
+    level: float
+    seed: int
+    data: DataSummary
+    missing: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    command: str | None = None
+    versions: Mapping[str, str] = field(default_factory=_versions)
+
+    @property
+    def pvalue(self) -> float:
+        """That of the test."""
+        return self.test.pvalue
+
+    @property
+    def decision(self) -> str:
+        """One of "rejected", "not rejected", "undecided" and "invalid"."""
+        if not self.audit.valid:
+            return "invalid"
+        if not self.test.smallest_pvalue <= self.level:
+            return "undecided"
+        return "rejected" if self.test.pvalue <= self.level else "not rejected"
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the test rejects the model at the level, and is valid."""
+        return self.decision == "rejected"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one sentence."""
+        p = f"p = {self.test.pvalue:.2g} (level {self.level:g})"
+        if self.decision == "invalid":
+            return f"The p-value is not valid: the audit refused this test and was overruled; {p}."
+        if self.decision == "undecided":
+            least = f"so few observations or draws have no p-value below {self.test.smallest_pvalue:.3g}."
+            return f"Cannot decide at level {self.level:g}: {self.test.limit or least}"
+        return f"The model does not fit: {p}." if self.rejected else f"No evidence against the model: {p}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Everything that a reader of the p-value should know."""
+        return self.test.notes
+
+    def explain(self) -> Explanation:
+        """What fails, in words; printed it is a table."""
+        if self.explanation is None:
+            raise InputError(self.missing.get("explanation", "Nothing is known of what fails."))
+        return self.explanation
+
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+        """A picture of the test, as :meth:`TestResult.plot` draws it; needs ``goodstein[plot]``."""
+        return self.test.plot(kind, ax=ax, theme=theme)
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Write a report of one page, which needs nothing else; the file is written whole or not at all.
+
+        Pictures are drawn where ``goodstein[plot]`` is installed. The data are not in it.
+        """
+        as_path(path)  # before anything is drawn
+        write_whole(path, page(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, strings and lists, as docs/check.md says."""
+        test = self.test.to_dict()
+        del test["null_distribution"]  # thousands of numbers, which .test.to_dict() has
+        return {
+            "schema": SCHEMA,
+            "decision": self.decision,
+            "verdict": self.verdict,
+            "level": self.level,
+            "pvalue": plain(float(self.test.pvalue)),
+            "model": self.test.model,
+            "data": self.data.to_dict(),
+            "audit": self.audit.to_dict(),
+            "test": test,
+            "explanation": None if self.explanation is None else self.explanation.to_dict(),
+            "tolerance": None if self.tolerance is None else self.tolerance.to_dict(),
+            "detectable": None if self.detectable is None else _found(self.detectable),
+            "missing": dict(self.missing),
+            "notes": list(self.notes),
+            "reproduce": {
+                "python": self.call,
+                "command": self.command,
+                "seed": self.seed,
+                "options": dict(self.options),
+                "versions": dict(self.versions),
+            },
+        }
+
+    @property
+    def call(self) -> str:
+        """The call in Python that gives this result again."""
+        options = dict(self.options) | ({} if self.level == SMALL else {"level": repr(self.level)})
+        if "domain" in options:
+            options["domain"] = "domain"  # in words it is no Python
+        # A name of ours is found in the package.
+        ours = set(import_module("goodstein").__all__)
+        given = "".join(f"{name}={value}, " for name, value in options.items())
+        given = re.sub(
+            r"\b[A-Z]\w*(?=\()", lambda name: f"gs.{name[0]}" if name[0] in ours else name[0], given
+        )
+        return f"gs.check(data, model, {given}rng={self.seed})"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What there is to say, by name; a further line of the same has no name."""
+        failed = [f for f in self.audit.checks if f.status == "warn"]
+        audit = f"{'valid' if self.audit.valid else 'NOT valid'}, {len(self.audit.checks)} checks"
+        audit += f", {len(failed)} with a warning (.audit)" if failed else ""
+        return [
+            ("model", cut(self.test.model)),
+            ("data", cut(self.data.words)),
+            *_named("what fails", self._what_fails()),
+            ("how wrong", self._how_wrong()),
+            ("could find", self._could_find()),
+            ("audit", audit),
+            ("test", f"{self.test.title}, {short(self.test.null)}, seed {self.seed}"),
+        ]
+
+    def _what_fails(self) -> list[str]:
+        if self.explanation is None:
+            return [f"not known: {self.missing['explanation']}"]
+        # The explanation knows which findings say the same.
+        lines = [line for table in self.explanation._tables() for line in table.lines]
+        found = [f"{statement} (adjusted p {p})" for _, statement, p in lines]
+        if not found:
+            return [f"none of {len(self.explanation)} views of the data by itself"]
+        if not self.rejected:
+            found.insert(0, "nothing for certain, since the test does not reject; by itself would fail:")
+        more = len(self.explanation.failing) - len(lines[:SHOWN])
+        return [*found[:SHOWN], *([f"and {more} more (.explain())"] if more > 0 else [])]
+
+    def _how_wrong(self) -> str:
+        if self.tolerance is None:
+            return f"not known: {self.missing['tolerance']}"
+        confidence = f"({self.tolerance.level:.0%} confidence)"
+        if self.tolerance.share == 0.0 and self.rejected:
+            return f"not known: the share that is not explained has no lower bound above zero {confidence}"
+        if self.tolerance.share == 0.0:
+            return f"perhaps not at all: the model may explain the whole population {confidence}"
+        return f"at least {self.tolerance.share:.1%} of the population is not explained {confidence}"
+
+    def _could_find(self) -> str:
+        if self.detectable is None:
+            return f"not known: {self.missing['detectable']}"
+        level = f" at level {self.detectable.level:g}" if self.detectable.level != self.level else ""
+        return f"in four of five such samples{level}: {'; '.join(_grouped(self.detectable.moves))}"
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows) + 4
+        lines = [*wrap(visible(self.verdict), WIDTH), ""]
+        for name, text in rows:
+            lines += wrap(
+                visible(text),
+                WIDTH,
+                initial_indent=f"  {name}".ljust(width),
+                subsequent_indent=" " * width,
+                break_on_hyphens=False,
+            )
+        for note in self.notes:
+            lines += ["", *wrap(visible(f"Note: {note}"), WIDTH, initial_indent="  ", subsequent_indent="  ")]
+        return "\n".join(lines)
+
+    def _title(self) -> str:
+        return self.verdict
+
+    def _tables(self) -> list[Table]:
+        return [Table((), self.rows())]
+
+    def _notes(self) -> list[str]:
+        return [f"Note: {note}" for note in self.notes]
+
+
+def _found(detectable: Detectable) -> dict[str, Any]:
+    moves = [{"change": m.change, "size": plain(m.size), "unit": m.unit} for m in detectable.moves]
+    return {**detectable.to_dict(), "moves": moves}
+
+
+def _named(name: str, texts: list[str]) -> Iterator[tuple[str, str]]:
+    for k, text in enumerate(texts):
+        yield (name if k == 0 else "", text)
+
+
+def _grouped(moves: tuple[Move, ...]) -> list[str]:
+    """Moves of one kind together: the smallest and the largest of them."""
+    kinds: dict[str, list[Move]] = {}
+    for move in moves:
+        kinds.setdefault(move.kind, []).append(move)
+    found = []
+    for kind, alike in kinds.items():
+        least, most = (end(alike, key=lambda move: move.size) for end in (min, max))
+        if least.words() == most.words():
+            which = least.column if len(alike) == 1 else "any column"
+            found.append(f"{kind} {which} by {least.words()}")
+        else:
+            ends = f"{least.words()} ({least.column}) to {most.words()} ({most.column})"
+            found.append(f"{kind} one column by {ends}")
+    return found

@@ -1,0 +1,81 @@
+"""``goodstein check``: audit, the recommended test, what fails and how wrong it is; as text, JSON or HTML."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from goodstein.checking.check import check
+from goodstein.checking.result import CheckResult
+from goodstein.command.asking import ask
+from goodstein.command.escaping import one_line
+from goodstein.command.options import (
+    DATA,
+    FIT,
+    NULL,
+    PLACE,
+    PRINT,
+    RUN,
+    data_argument,
+    examples,
+    model_argument,
+    takes,
+)
+from goodstein.command.output import as_record, writable, write
+from goodstein.command.pictures import PLOT, draw, drawable
+
+
+@click.command(
+    "check",
+    epilog=examples(
+        "goodstein check dataset:skye_lavas dirichlet --fit",
+        "goodstein check incomes.csv normal --fit --columns age,income --output report.html",
+    ),
+)
+@data_argument
+@model_argument()
+@takes(FIT, DATA, PLACE, NULL, RUN)
+@click.option("--explain", is_flag=True, help="Add the table of everything that was looked at.")
+@click.option("--output", metavar="FILE", help="Write a report, .html, or the record, .json.")
+@takes(PLOT, PRINT)
+def command(data: str, model: str, explain: bool, output: str | None, **options: Any) -> None:
+    """Check whether MODEL fits DATA: is a test valid, does it reject, what fails, and how wrong is it.
+
+    DATA is a file (CSV, TSV, JSON, NPY, NPZ, Parquet, Arrow), - for standard input, or dataset:NAME. MODEL is
+    a name with parameters, such as normal:mean=0,cov=1, a name with --fit, or file.py:name.
+    """
+    path = None if output is None else writable(output, ".html", ".json")
+    picture = drawable(options["plot"])
+    question = ask(data, [model], options)
+    (chosen,) = question.models
+    assert question.observed is not None
+    with question.working("Checking"):
+        arguments = question.arguments(chosen)
+        found = check(question.observed.data, chosen.model, level=question.level, **arguments)
+        found = replace(found, command=again(question.seed))
+        question.said.extend(found.notes)
+    record = {**question.record(), "reject": found.rejected, "result": found.to_dict()}
+    if path is not None and path.suffix.lower() == ".json":
+        write(path, as_record("check", record))
+    elif path is not None:
+        with question.working("Writing the report"):
+            found.to_html(path)
+    if picture is not None:
+        draw(found, picture)
+    question.printer.result("check", record, lambda: f"{found}{_table(found) if explain else ''}")
+
+
+def again(seed: int) -> str:
+    """The command that gives the same result again."""
+    given = sys.argv[1:]
+    seeded = any(one == "--seed" or one.startswith("--seed=") for one in given)
+    return one_line(shlex.join(["goodstein", *given, *([] if seeded else ["--seed", str(seed)])]))
+
+
+def _table(found: CheckResult) -> str:
+    """Everything that was looked at, or why there is nothing."""
+    return "\n\n" + (found.missing["explanation"] if found.explanation is None else str(found.explanation))

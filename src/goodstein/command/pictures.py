@@ -1,0 +1,36 @@
+"""Pictures in files, where the extra `plot` is installed."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+
+from goodstein.command.output import writable, write
+from goodstein.errors import InputError
+
+ENDINGS = (".svg", ".png", ".pdf")
+PLOT = [click.option("--plot", metavar="FILE", help="Draw the result as .svg, .png or .pdf.")]
+
+
+def drawable(path: str | None) -> Path | None:
+    """Where a picture goes, or an error before any work is done."""
+    if path is None:
+        return None
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("--plot needs matplotlib:", remedy='pip install "goodstein[plot]".') from None
+    matplotlib.use("Agg")
+    return writable(path, *ENDINGS)
+
+
+def draw(result: Any, path: Path) -> None:
+    """What a result draws of itself, as a file."""
+    drawn = result.plot()
+    figure = getattr(drawn, "figure", drawn)
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix.lstrip(".").lower())
+    write(path, content.getvalue())

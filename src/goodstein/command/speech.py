@@ -1,0 +1,61 @@
+"""What the library says, in the words of the command line: options for arguments."""
+
+from __future__ import annotations
+
+import re
+
+OPTIONS = {
+    "data": "the data",
+    "domain": "--domain",
+    "level": "--level",
+    "model": "the model",
+    "n_resamples": "--resamples",
+    "null": "--null",
+    "rng": "--seed",
+    "trials": "--trials",
+    "workers": "--workers",
+    "x": "the data",
+}
+"""What arguments of the library are called here."""
+
+NULLS = {
+    "MonteCarlo": "montecarlo",
+    "ParametricBootstrap": "parametric",
+    "Spectral": "spectral",
+    "WildBootstrap": "wild",
+}
+"""What null distributions are called here."""
+
+NULL = re.compile(
+    rf"(?:ksd_test\(\.\.\., )?null=({'|'.join(NULLS)})\([^()]*\)\)?(?:, with the function that \w+ it)?"
+)
+
+
+METHODS = {
+    " (.detectable(): more)": "",
+    "(.explain())": "(--explain)",
+    "(.audit)": "(goodstein audit)",
+}
+"""Where results in Python say more."""
+
+
+def spoken(text: str) -> str:
+    """What a result says, with options and commands where it names methods and null distributions.
+
+    >>> from goodstein.command.speech import spoken
+    >>> spoken("Use null=MonteCarlo(199).")
+    'Use --null montecarlo.'
+    """
+    for method, words in METHODS.items():
+        text = text.replace(method, words)
+    return NULL.sub(lambda found: f"--null {NULLS[found[1]]}", text)
+
+
+def renamed(text: str) -> str:
+    """What an error says, with options where it names arguments; results quote names of columns so.
+
+    >>> from goodstein.command.speech import renamed
+    >>> renamed("Remove them or pass the right `domain`.")
+    'Remove them or pass the right --domain.'
+    """
+    return spoken(re.sub(r"`(\w+)`", lambda found: OPTIONS.get(found[1], found[0]), text))

@@ -1,0 +1,1 @@
+"""Which named quantities of the data differ from the model's."""

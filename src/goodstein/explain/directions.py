@@ -1,0 +1,232 @@
+r"""Views of directions: where they point to, how closely they agree, and what shape they have about that.
+
+All quantities are smooth functions h of the mean μ = E u and of the second moments M = E uuᵀ of unit vectors
+u; an angle θ is (cos θ, sin θ), whose second moments are its second harmonics. The influence of a row is (u −
+μ, uuᵀ − M) along the gradient of h, by differences. With m = μ/‖μ‖ the mean direction of the *data*,
+
+* the angles between m and axes across the model's mean direction say whether it points elsewhere;
+* ‖μ‖ is the concentration, one where all directions agree;
+* mᵀMm is that of axes, and eᵀMe, e′ᵀMe, mᵀMe for axes e, e′ across m are oval, twisted, leaning shapes.
+
+Where the model has no mean direction to speak of, as axial and uniform ones, μ and M are looked at as they
+are, in the axes of the model's own M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from goodstein.explain.views import Look, Sentence, Told, View, figure, value_of
+from goodstein.types import Array
+
+POINTING = 0.15
+"""Mean resultant length from which a model has a mean direction."""
+
+DISTINCT = 0.03
+"""Difference of second moments from which axes are the model's own."""
+
+STEP = 1e-6
+
+COUNTER_CLOCKWISE = "larger angles"
+"""What is across the mean direction of one angle."""
+
+Embedded = Callable[[Array], Array]
+
+
+class Directions(Look):
+    """Unit vectors, made of the observations by `embedded`; `name` is how sentences call them."""
+
+    def __init__(self, draws: Array, embedded: Embedded, name: str, columns: Sequence[str]) -> None:
+        self._embedded, self._columns, self._name = embedded, tuple(columns), name
+        u = embedded(draws)
+        mean, second = u.mean(axis=0), u.T @ u / len(u)
+        self._points = bool(np.linalg.norm(mean) > POINTING)
+        self._axes = _axes(mean if self._points else None, second)
+        self.views = self._pointing() if self._points else self._axial()
+
+    def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
+        u = self._embedded(observations)
+        n, d = u.shape
+        mean, second = u.mean(axis=0), u.T @ u / n
+        h = self._of_pointing if self._points else self._of_axial
+        values = h(mean, second)
+        if not influence:
+            return values, np.empty((0, len(values)))
+        psi = np.zeros((n, len(values)))
+        for j in range(d):
+            move = STEP * np.eye(d)[j]
+            slope = (h(mean + move, second) - h(mean - move, second)) / (2 * STEP)
+            psi += (u[:, j] - mean[j])[:, None] * slope
+            for k in range(j, d):
+                turn = np.zeros((d, d))
+                turn[j, k] = turn[k, j] = STEP
+                slope = (h(mean, second + turn) - h(mean, second - turn)) / (2 * STEP)
+                psi += (u[:, j] * u[:, k] - second[j, k])[:, None] * slope
+        return values, psi
+
+    def _of_pointing(self, mean: Array, second: Array) -> Array:
+        length = float(np.linalg.norm(mean))
+        towards = mean / max(length, 1e-12)
+        across = self._axes[1:] - np.outer(self._axes[1:] @ towards, towards)
+        across /= np.linalg.norm(across, axis=1, keepdims=True)
+        tilts = np.degrees(np.arcsin(np.clip(self._axes[1:] @ towards, -1.0, 1.0)))
+        seen = across @ second @ across.T
+        oval = np.diag(seen)[:-1] - seen[-1, -1]
+        twist = seen[np.triu_indices(len(across), 1)]
+        found = [tilts, [length], [towards @ second @ towards], across @ second @ towards, oval, twist]
+        return np.concatenate(found)
+
+    def _pointing(self) -> list[View]:
+        name, d = self._name, len(self._axes)
+        across = [_shown(axis) for axis in self._axes[1:]] if d > 2 else [COUNTER_CLOCKWISE]
+        views = [
+            self._view(f"mean direction of {name}, towards {a}", "direction", _tilt(name, a), "degrees")
+            for a in across
+        ]
+        views.append(self._view(f"concentration of {name}", "concentration", _concentration(name)))
+        views.append(self._view(f"peakedness of {name}", "shape", value_of(f"peakedness of {name}")))
+        views += [
+            self._view(f"lean of {name} to {a}", "shape", value_of(f"lean of {name} to {a}")) for a in across
+        ]
+        views += [
+            self._view(
+                f"width of {name} along {a}",
+                "shape",
+                value_of(f"width of {name} along {a}, not {across[-1]},"),
+            )
+            for a in across[:-1]
+        ]
+        pairs = zip(*np.triu_indices(d - 1, 1), strict=True)
+        views += [
+            self._view(
+                f"twist of {name} between {across[j]}, {across[k]}", "shape", value_of(f"twist of {name}")
+            )
+            for j, k in pairs
+        ]
+        return views
+
+    def _of_axial(self, mean: Array, second: Array) -> Array:
+        seen = self._axes @ second @ self._axes.T
+        return np.concatenate([self._axes @ mean, np.diag(seen), seen[np.triu_indices(len(seen), 1)]])
+
+    def _axial(self) -> list[View]:
+        name, axes = self._name, [_shown(axis) for axis in self._axes]
+        views = [
+            self._view(f"lean of {name} to {a}", "direction", _lean(name, a), "mean cosine") for a in axes
+        ]
+        views += [
+            self._view(f"axis {a} of {name}", "axes", _along(name, a), "mean squared cosine") for a in axes
+        ]
+        pairs = zip(*np.triu_indices(len(axes), 1), strict=True)
+        views += [
+            self._view(
+                f"turn of {name} from {axes[j]} to {axes[k]}",
+                "axes",
+                value_of(f"turn of {name} from {axes[j]} to {axes[k]}"),
+            )
+            for j, k in pairs
+        ]
+        return views
+
+    def _view(self, name: str, kind: str, sentence: Sentence, unit: str = "") -> View:
+        return View(name, kind, self._columns, sentence, unit or "mean product of cosines")
+
+
+class AngleCorrelations(Look):
+    """Correlations of the sines of pairs of angles, each about the mean direction of the data."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        d = len(names)
+        self._first, self._second = np.triu_indices(d, 1)
+        self.views = [
+            View(
+                f"correlation of {names[j]}, {names[k]}",
+                "correlation",
+                (names[j], names[k]),
+                value_of(f"correlation of `{names[j]}` and `{names[k]}`"),
+                "correlation of sines",
+            )
+            for j, k in zip(self._first.tolist(), self._second.tolist(), strict=True)
+        ]
+
+    def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
+        towards = np.arctan2(np.sin(observations).mean(axis=0), np.cos(observations).mean(axis=0))
+        length = np.hypot(np.sin(observations).mean(axis=0), np.cos(observations).mean(axis=0))
+        sine, cosine = np.sin(observations - towards), np.cos(observations - towards)
+        n, j, k = len(sine), self._first, self._second
+        size = np.sqrt((sine**2).mean(axis=0))
+        product = (sine.T @ sine / n)[j, k]
+        values = product / (size[j] * size[k])
+        if not influence:
+            return values, np.empty((0, len(values)))
+        turned = sine / np.maximum(length, 1e-12)  # the influence on the mean directions
+        mixed, own = cosine.T @ sine / n, (sine * cosine).mean(axis=0)
+        psi = sine[:, j] * sine[:, k] - product - mixed[j, k] * turned[:, j] - mixed[k, j] * turned[:, k]
+        squares = (sine**2 - size**2 - 2.0 * own * turned) / (2.0 * size**2)
+        return values, psi / (size[j] * size[k]) - values * (squares[:, j] + squares[:, k])
+
+
+def _axes(mean: Array | None, second: Array) -> Array:
+    """Orthonormal rows: the mean direction first if there is one, others by the second moments."""
+    d = len(second)
+    if mean is None:
+        values, vectors = np.linalg.eigh(second)
+        if np.ptp(values) < DISTINCT:
+            return np.eye(d)
+        return _signed(vectors.T[::-1])
+    first = mean / np.linalg.norm(mean)
+    # A basis of what is across, then turned to the second moments there.
+    if d == 2:
+        return np.array([first, [-first[1], first[0]]])
+    across = np.linalg.svd(np.eye(d) - np.outer(first, first))[0][:, : d - 1].T
+    values, turn = np.linalg.eigh(across @ second @ across.T)
+    if np.ptp(values) < DISTINCT:
+        # No axis is preferred: take those of the coordinates as far as they go.
+        turn = np.linalg.qr(across @ np.eye(d)[:, np.argsort(np.abs(first))[: d - 1]])[0]
+    return np.vstack([first, _signed((turn.T @ across)[::-1])])
+
+
+def _signed(axes: Array) -> Array:
+    """With the largest coordinate positive."""
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    return np.asarray(axes * np.sign(largest))
+
+
+def _shown(axis: Array) -> str:
+    return f"({', '.join(figure(round(float(part), 1) + 0.0) for part in axis)})"
+
+
+def _tilt(name: str, axis: str) -> Sentence:
+    def sentence(told: Told) -> str:
+        off = told.figure(told.effect - told.model)
+        return f"mean direction of {name} is {off}° off the model's towards {axis} {told.interval}"
+
+    return sentence
+
+
+def _concentration(name: str) -> Sentence:
+    def sentence(told: Told) -> str:
+        head = f"{'more' if told.more else 'less'} concentrated: " if told.fails else ""
+        return f"concentration of {name}: {head}mean resultant length {told.against}"
+
+    return sentence
+
+
+def _lean(name: str, axis: str) -> Sentence:
+    def sentence(told: Told) -> str:
+        head = f"leans {'towards' if told.more else 'away from'} {axis}" if told.fails else f"along {axis}"
+        return f"direction of {name} {head}: mean cosine {told.against}"
+
+    return sentence
+
+
+def _along(name: str, axis: str) -> Sentence:
+    def sentence(told: Told) -> str:
+        head = (
+            f"too {'close to' if told.more else 'far from'} the axis {axis}" if told.fails else f"axis {axis}"
+        )
+        return f"{name}: {head}, mean squared cosine {told.against}"
+
+    return sentence

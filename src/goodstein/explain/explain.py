@@ -1,0 +1,217 @@
+"""From what a test asked to an explanation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodstein.data.points import Points
+from goodstein.errors import InputError
+from goodstein.explain.compare import Bounds, Compared, Stretch, compare, few, from_few, none_of, stretch
+from goodstein.explain.explanation import PLACES, Explanation, Finding
+from goodstein.explain.fits import fit_of, influence_in
+from goodstein.explain.sides import Drawn, Scored, Side, Timed
+from goodstein.explain.step_down import adjusted, log_pvalues
+from goodstein.explain.views import Look, Told
+from goodstein.models.provenance import Refitting
+from goodstein.problems.problem import Problem
+from goodstein.survival.data import Censored
+from goodstein.types import Array
+from goodstein.validation import draw_seed
+
+SAMPLES, REFITS, ROWS = 120, 100, 400
+"""Samples of the model that show how far z is from normal, those that are fitted, and rows of each."""
+
+SURE = 1e-3
+"""Adjusted p-values below which the order is by names first: far out they are extrapolated."""
+
+FEWEST = 20
+"""Observations below which nothing is said."""
+
+
+class About(NamedTuple):
+    """What an explanation says besides its findings."""
+
+    level: float
+    n: int
+    model: str
+    notes: tuple[str, ...]
+
+
+def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random.Generator) -> Explanation:
+    """Which views of the data a model fails in."""
+    side, n = side_of(problem, rng), len(problem.data)
+    seeds = [draw_seed(rng) for _ in range(3)]
+    fit = fit_of(problem, null)
+    values, psi = side.measure(problem.observations)
+    reference, bounds = side.reference(), side.bounds()
+    slopes = fit.slopes(lambda model: side.measure(problem.observations, model)[0] - side.reference(model))
+    if slopes is not None and fit.influence is not None:
+        psi, bounds = psi - fit.influence.values @ slopes, Bounds.none(len(values))
+    dependence = problem.dependence
+    starts = dependence.batches if dependence.found else None
+    compared = compare(values, psi, reference, bounds, starts=starts, added=side.error())
+    notes = [*side.notes, *fit.notes]
+    how = own = none_of(len(values))
+    if starts is not None:
+        how = own = few(len(values), len(starts), level)
+        scores = from_few(compared.z, len(starts))
+        notes.append(f"The rows depend on each other: errors are those of {len(starts)} batches of them.")
+    else:
+        if not fit.matters:
+            how = own = resampled(side, bounds, n, seeds[1])
+            if side.samples:
+                how = sampled(side, reference, bounds, n, seeds[0])
+        elif side.samples and fit.refit is not None:
+            how, z = refitted(side, fit.refit, slopes, bounds, n, seeds[0])
+            own = how
+            if slopes is None:
+                compared = replace(compared, sums=z)
+        scores = from_few(how.cautious(own, compared.z), n)
+    about = About(level, n, problem.model.name, tuple(notes))
+    chosen = np.random.default_rng(seeds[2])
+    return explained(side.look, problem.observations, compared, (how, own), scores, about, chosen)
+
+
+def side_of(problem: Problem, rng: np.random.Generator) -> Side:
+    """Data and model as they are asked; raises where there is nothing to ask."""
+    data, model = problem.data, problem.model
+    if not data.replicated:
+        raise InputError(
+            "explain() compares many observations with a model, and one graph is one observation."
+        )
+    if len(data) < FEWEST:
+        raise InputError(
+            f"explain() needs {FEWEST} observations or more, and these are {len(data)}.", argument="data"
+        )
+    if isinstance(data, Censored):
+        return Timed(problem, rng)
+    if not isinstance(data, Points):
+        raise InputError(
+            f"explain() knows views of points and of durations, not of {data.kind}.",
+            argument="data",
+            remedy="Ask witness() and contributions() instead.",
+        )
+    if model.has_sample:
+        return Drawn(problem, rng)
+    domain = problem.domain
+    if domain.discrete or not (domain.flat or domain.basis is not None):
+        raise InputError(
+            f"explain() compares data on {domain!r} with draws, and {model.name} has no sampler.",
+            remedy=f"{model.sampler_advice}.",
+        )
+    return Scored(problem, rng)
+
+
+def sampled(side: Side, reference: Array, bounds: Bounds, n: int, seed: int) -> Stretch:
+    """How far z is from normal in samples of the model."""
+    rows, z = min(n, ROWS), []
+    for k in range(SAMPLES):
+        values, psi = side.measure(side.sample(rows, seed, k))
+        z.append(compare(values, psi, reference, bounds).z)
+    return stretch(np.array(z), kinds_of(side), math.sqrt(rows / n), 1.0)
+
+
+def resampled(side: Side, bounds: Bounds, n: int, seed: int) -> Stretch:
+    """How far z is from normal in samples of the data's own rows, about the quantities of the data."""
+    rows, data, z = min(n, ROWS), side.problem.data, []
+    middle, _ = side.measure(data.take(np.arange(n)).observations)
+    for k in range(SAMPLES):
+        chosen = np.random.default_rng([seed, k]).integers(0, n, rows)
+        values, psi = side.measure(data.take(chosen).observations)
+        z.append(compare(values, psi, middle, bounds).z)
+    found = np.array(z)
+    # Where the variance follows from the mean, samples of data with another mean say nothing of it.
+    found[:, np.isfinite(bounds.known)] = 0.0
+    return stretch(found, kinds_of(side), math.sqrt(rows / n), 1.0)
+
+
+def kinds_of(side: Side) -> list[str]:
+    """What kind each view is of."""
+    return [view.kind for view in side.look.views]
+
+
+def refitted(
+    side: Side, refit: Refitting, slopes: Array | None, bounds: Bounds, n: int, seed: int
+) -> tuple[Stretch, Array]:
+    """The same where the model is fitted to every sample; and z of these, (samples, v)."""
+    rows, found = min(n, ROWS), []
+    many = 20 * rows
+    refit = refit.begun(side.problem.observations)
+    for k in range(REFITS):
+        sample = side.sample(rows, seed, k)
+        try:
+            model = refit(sample)
+            values, psi = side.measure(sample, model)
+            reference = side.reference(model, many)
+        except InputError:  # a sample that cannot be fitted
+            continue
+        moved = None if slopes is None else influence_in(model, sample, slopes)
+        psi = psi if moved is None else psi - moved
+        found.append(compare(values, psi, reference, bounds, added=side.error(many)).z)
+    if len(found) < 0.9 * REFITS:
+        raise InputError(
+            f"explain() fits samples of {side.problem.model.name} as the data were fitted, and that fails in "
+            f"{REFITS - len(found)} of {REFITS}: there are too few data.",
+            remedy="Use a model that was fixed beforehand.",
+        )
+    z = np.array(found)
+    # Without influences the errors are those of a fixed model, too large for what the fit matches.
+    shrunk, tail = (math.sqrt(rows / n), 1.0) if slopes is not None else (1.0, 0.05)
+    return stretch(z, kinds_of(side), shrunk, tail), np.nan_to_num(z - np.nanmean(z, axis=0))
+
+
+def explained(
+    look: Look,
+    observations: Any,
+    compared: Compared,
+    stretches: tuple[Stretch, Stretch],
+    scores: Array,
+    about: About,
+    rng: np.random.Generator,
+) -> Explanation:
+    """Findings in order, with adjusted p-values."""
+    known = np.flatnonzero(compared.known)
+    if not known.size:
+        raise InputError(
+            "explain() has nothing to compare: no quantity of these data varies.", argument="data"
+        )
+    kinds = [look.views[k].kind for k in known.tolist()]
+    counts = {kind: kinds.count(kind) for kind in kinds}
+    weights = np.array([1.0 / (len(counts) * counts[kind]) for kind in kinds])
+    found = adjusted(scores[known], weights, compared.sums[:, known], rng)
+    alone = np.exp(log_pvalues(scores))
+    (low, high), others = (how.limits(compared, about.level) for how in stretches)
+    low, high = np.minimum(low, others[0]), np.maximum(high, others[1])
+    evidence = log_pvalues(scores[known]) - np.log(weights)
+    places = np.array([kind == PLACES for kind in kinds])
+    order = np.lexsort((evidence, places, np.maximum(found, SURE)))
+    findings = []
+    for place in order.tolist():
+        k = int(known[place])
+        view, reference = look.views[k], float(compared.reference[k])
+        effect, lower, upper = (
+            view.shown(float(value), reference) for value in (compared.values[k], low[k], high[k])
+        )
+        told = Told(effect, lower, upper, view.shown(reference, reference), bool(found[place] <= about.level))
+        statement = view.sentence(told) + (look.remark(k, observations) if told.fails else "")
+        findings.append(
+            Finding(
+                view.name,
+                view.kind,
+                statement,
+                float(alone[k]),
+                float(found[place]),
+                told.fails,
+                effect,
+                lower,
+                upper,
+                told.model,
+                view.unit,
+                view.columns,
+            )
+        )
+    return Explanation(tuple(findings), *about)

@@ -1,0 +1,82 @@
+"""Places with too many or too few rows: local averages around points of the model and of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from goodstein.explain.explanation import PLACES
+from goodstein.explain.views import Look, Sentence, Told, View, figure, quoted
+from goodstein.numerics.distances import squared_distances
+from goodstein.types import Array
+
+DRAWN, OBSERVED = 16, 32
+"""Places that are draws of the model, and rows."""
+
+WIDTHS = (0.25, 0.6)
+"""Widths of a place, in standard deviations of the model for each column."""
+
+
+class Places(Look):
+    r"""How many rows lie around a place a, compared with the model: the mean of exp(−‖x − a‖²/2ℓ²).
+
+    Distances are in units of the spread of the model's columns. Of a place that is a row itself, that row
+    does not count. Ratios of the data's mean to the model's are reported.
+    """
+
+    def __init__(
+        self,
+        observations: Array,
+        draws: Array,
+        names: Sequence[str],
+        rng: np.random.Generator,
+        embedded: Callable[[Array], Array],
+    ) -> None:
+        self._embedded = embedded
+        drawn = embedded(draws)
+        quarter, three = np.quantile(drawn, [0.25, 0.75], axis=0)
+        scale = (three - quarter) / 1.35
+        self._scale = np.where(scale > 0, scale, np.maximum(drawn.std(axis=0), 1e-12))
+        self._widths = np.array(WIDTHS) * np.sqrt(drawn.shape[1])
+        n = len(observations)
+        self._own = rng.choice(n, size=min(OBSERVED, n // 4), replace=False)
+        chosen = np.concatenate([draws[:DRAWN], observations[self._own]])
+        self._centres = embedded(chosen) / self._scale
+        self.views = [
+            View(
+                f"place {k}{size}",
+                PLACES,
+                tuple(names),
+                _near(point, names),
+                "ratio",
+                "multiple",
+                variance="least",
+            )
+            for size in ("", ", wide")
+            for k, point in enumerate(chosen)
+        ]
+        self._observations = observations
+
+    def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
+        x = self._embedded(observations) / self._scale
+        far = squared_distances(x, self._centres)
+        if observations is self._observations:
+            far[self._own, np.arange(DRAWN, far.shape[1])] = np.nan
+        near = np.hstack([np.exp(far / (-2.0 * width**2)) for width in self._widths])
+        values = np.nanmean(near, axis=0)
+        return values, np.nan_to_num(near - values) if influence else np.empty((0, len(values)))
+
+
+def _near(point: Array, names: Sequence[str]) -> Sentence:
+    shown = ", ".join(
+        f"{quoted(name)} = {figure(value)}" for name, value in zip(names[:4], point, strict=False)
+    )
+    where = shown + (", …" if len(names) > 4 else "")
+
+    def sentence(told: Told) -> str:
+        ends = f"({figure(max(told.low, 0.0))} to {figure(told.high)})"
+        head = f"too {'many' if told.more else 'few'} rows near" if told.fails else "rows near"
+        return f"{head} {where}: {figure(told.effect)} × as many as the model says {ends}"
+
+    return sentence

@@ -1,0 +1,157 @@
+"""Data and model as an explanation asks them: quantities, references, samples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from goodstein.domains import Lattice
+from goodstein.explain.compare import Bounds
+from goodstein.explain.durations import Hazards
+from goodstein.explain.looks import look_at_points
+from goodstein.explain.scores import Scores
+from goodstein.explain.views import Look
+from goodstein.problems.problem import Problem
+from goodstein.types import Array
+from goodstein.validation import draw_seed
+
+DRAWS = (20_000, 100_000)
+"""Draws of the model that its quantities are taken from: fifty for each row, within these limits."""
+
+FEW = 4_000
+"""Draws that tell variances under the model, or quantities where draws are ends of Markov chains."""
+
+EXACT_STATES = 1 << 16
+"""States of a lattice beyond which the families' own draws are ends of Markov chains."""
+
+
+class Side(ABC):
+    """A problem with the views of it."""
+
+    look: Look
+    samples: bool = True
+    """Whether samples of the model can be had that show how far z is from normal."""
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self.problem, self._seed = problem, draw_seed(rng)
+
+    @abstractmethod
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        """Quantities, (v,), and influences, (n, v), of observations, as a model sees them."""
+
+    @abstractmethod
+    def reference(self, model: Any = None, many: int | None = None) -> Array:
+        """What the quantities are if the model is true, (v,)."""
+
+    @abstractmethod
+    def bounds(self) -> Bounds:
+        """What is known of the variances of influences under the model."""
+
+    def error(self, many: int | None = None) -> Array | float:
+        """Variances of the reference, (v,)."""
+        return 0.0
+
+    def sample(self, rows: int, *seed: int) -> Any:
+        """Observations from the model, as many as that or as there are."""
+        return self.problem.data.drawn(
+            self.problem.model, self.problem.domain, np.random.default_rng(seed)
+        ).observations
+
+
+class Drawn(Side):
+    """Points, and a model that can be drawn from."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        super().__init__(problem, rng)
+        domain = problem.domain
+        chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+        self.samples = not chains
+        self._many = FEW if chains else int(np.clip(50 * len(problem.data), *DRAWS))
+        self._draws = self._draw(self._many, self._seed)
+        names = problem.data.names or names_of(problem)
+        self.look = look_at_points(problem.observations, self._draws, domain, names, rng)
+        _, psi = self.look.measure(self._draws[:FEW])
+        self._variances = (psi**2).mean(axis=0)
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        return self.look.measure(observations)
+
+    def reference(self, model: Any = None, many: int | None = None) -> Array:
+        draws = self._draws
+        if model is not None:
+            # By the same seed, so that draws differ by the move of the parameters alone.
+            draws = self._draw(many or self._many, self._seed, model=model)
+        return self.look.measure(draws, influence=False)[0]
+
+    def bounds(self) -> Bounds:
+        return Bounds.of(self._variances, self.look.views)
+
+    def error(self, many: int | None = None) -> Array:
+        return np.asarray(self._variances / (many or self._many))
+
+    def sample(self, rows: int, *seed: int) -> Array:
+        return self._draw(rows, *seed)
+
+    def _draw(self, n: int, *seed: int, model: Any = None) -> Array:
+        problem = self.problem if model is None else self.problem.with_model(model)
+        rng = np.random.default_rng(seed)
+        drawn: Array = problem.data.many(problem.model, problem.domain, n, rng).observations
+        return drawn
+
+
+class Timed(Side):
+    """Censored durations, whose expected events need no draws."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        super().__init__(problem, rng)
+        self.look = Hazards(problem.model, problem.observations)
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        look = self.look
+        assert isinstance(look, Hazards)
+        return look.under(
+            self.problem.model if model is None else self.problem.with_model(model).model, observations
+        )
+
+    def reference(self, model: Any = None, many: int | None = None) -> Array:
+        return np.ones(len(self.look.views))
+
+    def bounds(self) -> Bounds:
+        look = self.look
+        assert isinstance(look, Hazards)
+        return Bounds.of(look.variances(self.problem.observations), look.views)
+
+
+class Scored(Side):
+    """Points, and a model of which the score alone is known."""
+
+    samples = False
+    notes = (
+        "The model has no sampler: its score says how far location, spread, skewness, tails and correlations "
+        "are off, to first order and as if it were nearly normal. With a sampler they are compared as such.",
+    )
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        super().__init__(problem, rng)
+        self.look = Scores(problem.domain, problem.data.names or names_of(problem))
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        look = self.look
+        assert isinstance(look, Scores)
+        asked = self.problem if model is None else self.problem.with_model(model)
+        return look.under(asked.model, observations)
+
+    def reference(self, model: Any = None, many: int | None = None) -> Array:
+        return np.zeros(len(self.look.views))
+
+    def bounds(self) -> Bounds:
+        return Bounds.none(len(self.look.views))
+
+
+def names_of(problem: Problem) -> list[str]:
+    """What columns are called that have no names."""
+    word = "site" if problem.domain.discrete else "part" if problem.domain.basis is not None else "column"
+    return [f"{word} {j}" for j in range(problem.domain.dim)]

@@ -1,0 +1,143 @@
+"""Several dimensions: margins along the diagonal, pairs of columns below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein.errors import Explained, InputError
+from goodstein.plot.axis import bins_of, model_draws, view
+from goodstein.plot.sides import words
+from goodstein.plot.style import VECTORS, Palette, bare, drawing, drawn_rows, left_out, names_of, safe
+from goodstein.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from goodstein.results.result import TestResult
+
+MOST_COLUMNS, MOST_ROWS = 5, 300
+DRAWS = 20_000
+SHARES = (0.5, 0.9)
+"""Shares of the model inside the contours."""
+BINS = 24
+
+
+def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) -> Figure:
+    """All pairs of columns, with the observations that contribute beyond their limits marked.
+
+    On the diagonal a histogram of each column and what the model expects; below it the observations and
+    contours that hold half and nine tenths of the model, where it can be sampled.
+
+    Parameters
+    ----------
+    result
+        A result with its data.
+    level
+        Level of confidence of the limits of contributions, for all observations together.
+    theme
+        As in :func:`null_distribution`.
+    """
+    if not result.asked or not isinstance(result.asked[0].observations, np.ndarray):
+        raise InputError("Pairs are drawn of a result that holds its data, rows of numbers.")
+    problem = result.asked[0]
+    data = problem.observations
+    shown = min(data.shape[1], MOST_COLUMNS)
+    names = names_of(result.columns, data.shape[1])[:shown]
+    drawn = model_draws(problem, DRAWS)
+    marks, said = _marks(result, level)
+    with drawing(theme) as (plt, colours):
+        width = float(np.clip(1.7 * shown, 4.5, 9.0))
+        figure, axes = plt.subplots(
+            shown, shown, figsize=(width, width + 0.5), squeeze=False, layout="constrained", sharex="col"
+        )
+        views = [view(data[:, j], drawn=None if drawn is None else drawn[:, j]) for j in range(shown)]
+        for i, j in np.ndindex(shown, shown):
+            ax = axes[i, j]
+            bare(ax)
+            ax.tick_params(labelsize=6, labelleft=j == 0)
+            ax.locator_params(nbins=4)
+            if j > i:
+                ax.set_axis_off()
+            elif i == j:
+                _margin(ax, data[:, i], None if drawn is None else drawn[:, i], views[i], colours)
+            else:
+                _pair(ax, data[:, [j, i]], None if drawn is None else drawn[:, [j, i]], marks, colours)
+                ax.set(xlim=views[j], ylim=views[i])
+            if i == shown - 1:
+                ax.set_xlabel(names[j], fontsize=8)
+            if j == 0 and i > 0:
+                ax.set_ylabel(names[i], fontsize=8)
+        found: dict[str, Any] = {}
+        for ax in axes.ravel():
+            found |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+        place = axes[0, min(1, shown - 1)].get_position().x0 + 0.02
+        figure.legend(
+            found.values(),
+            found.keys(),
+            loc="upper left",
+            bbox_to_anchor=(place + 0.12, 0.93),
+            fontsize=7,
+            frameon=False,
+        )
+        figure.suptitle(f"{safe(result.model, 70)}, n = {result.n}", x=0.02, ha="left", fontsize="medium")
+        only = f"The first {shown} of {data.shape[1]} columns." if shown < data.shape[1] else ""
+        text = " ".join(one for one in (said, left_out(len(data), MOST_ROWS), only) if one)
+        figure.supxlabel(text, fontsize=7.5, x=0.02, ha="left", wrap=True)
+    return figure
+
+
+def _marks(result: TestResult, level: float) -> tuple[npt.NDArray[np.intp], str]:
+    """+1, −1 or 0 for each observation: it contributes beyond its limits, or not."""
+    n = len(result.asked[0].data)
+    marks = np.zeros(n, dtype=np.intp)
+    try:
+        parts = result.contributions(level=level)
+    except Explained as error:
+        return marks, error.reason
+    numbers = result.asked[0].data.row_numbers
+    place = np.searchsorted(numbers, parts.row[parts.flagged])
+    marks[place] = np.sign(parts.contribution[parts.flagged]).astype(np.intp)
+    limits = f"beyond limits for all observations together, {level:.0%}."
+    return marks, f"Marked: contributions {limits}" if marks.any() else f"No observation contributes {limits}"
+
+
+def _margin(ax: Axes, x: Array, drawn: Array | None, limits: tuple[float, float], colours: Palette) -> None:
+    bins = bins_of(x, *limits, BINS)
+    ax.hist(x, bins, density=True, histtype="stepfilled", color=colours.data, label="data")
+    if drawn is not None:
+        shares = np.histogram(drawn, bins)[0] / (len(drawn) * np.diff(bins))
+        ax.stairs(shares, bins, color=colours.ink, linewidth=1.2, label="model")
+    ax.set(yticks=[], xlim=limits)
+    bare(ax, "left", "right", "top")
+
+
+def _pair(ax: Axes, xy: Array, drawn: Array | None, marks: npt.NDArray[np.intp], colours: Palette) -> None:
+    rows = drawn_rows(len(xy), MOST_ROWS)
+    styles: dict[int, tuple[str, str, str, Any]] = {
+        0: ("observations", colours.faint, "o", 0.6),
+        1: (words("more"), colours.more, "^", 0.9),
+        -1: (words("less"), colours.less, "v", 0.9),
+    }
+    for mark, (label, colour, marker, alpha) in styles.items():
+        some = rows[marks[rows] == mark]
+        if len(some):
+            style = {"s": 5 if mark == 0 else 9, "marker": marker, "linewidths": 0, "alpha": alpha}
+            ax.scatter(*xy[some].T, color=colour, label=label, rasterized=len(rows) > VECTORS / 3, **style)
+    if drawn is not None:
+        x, y, density = _smooth(drawn)
+        ranked = np.sort(density.ravel())[::-1]
+        mass = np.cumsum(ranked) / ranked.sum()
+        levels = sorted({float(ranked[np.searchsorted(mass, share)]) for share in SHARES})
+        ax.contour(x, y, density.T, levels=levels, colors=[colours.ink], linewidths=0.8)
+
+
+def _smooth(drawn: Array) -> tuple[Array, Array, Array]:
+    from scipy.ndimage import gaussian_filter
+
+    limits = [view(drawn[:, k]) for k in range(2)]
+    counts, x, y = np.histogram2d(drawn[:, 0], drawn[:, 1], BINS, limits)
+    return 0.5 * (x[1:] + x[:-1]), 0.5 * (y[1:] + y[:-1]), gaussian_filter(counts, 1.0)

@@ -1,0 +1,178 @@
+"""Distribution functions of the probability transform, with simultaneous bands.
+
+If the model is true then F₀(x) is uniform, and the share of data below the model's quantile of z is z up to
+noise. Drawn is the difference of the two, so that the bands have room. The transform of each column is taken
+from draws of the model, which the bands take into account; that of durations from its cumulative hazard. With
+censoring the shares are those of Kaplan and Meier, and the bands an envelope of data simulated from the model
+and censored alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from goodstein.errors import InputError
+from goodstein.plot.axis import model_draws
+from goodstein.plot.bands import bands, places, ranks
+from goodstein.plot.style import SERIES, bare, canvas, finish, names_of
+from goodstein.survival.data import Censored
+from goodstein.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from goodstein.problems.problem import Problem
+
+DRAWS = 20_000
+"""Draws of the model at least; ten times the data where that is more, but no more than a million."""
+SIMULATED = 999
+"""Data sets like censored ones."""
+MOST_COLUMNS = 8
+DASHES = ("-", "--", "-.", ":")
+
+
+def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None) -> Axes:
+    """The share of data below each quantile of the model, less what the model says, in simultaneous bands.
+
+    Parameters
+    ----------
+    result
+        A result with its data; or values of a probability transform, (n,), uniform under the model.
+    ax, theme
+        As in :func:`null_distribution`.
+    level
+        Probability that a true model stays in the bands everywhere, in all columns together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import goodstein as gs
+    >>> u = np.random.default_rng(1).uniform(size=100)
+    >>> gs.plot.transform(u).get_title(loc="left")
+    'Within the bands'
+    """
+    with canvas(ax, theme) as (ax, colours):
+        curves, notes = _curves(result, level)
+        z, _, low, high, _ = curves[0]
+        together = "places" if len(curves) == 1 else "places and columns"
+        label = f"band of a true model, {level:.0%} for all {together}"
+        ax.fill_between(z, low - z, high - z, color=colours.data, alpha=0.55, linewidth=0, label=label)
+        ax.axhline(0.0, color=colours.ink, linewidth=0.9)
+        leaves = []
+        for k, (z, share, low, high, name) in enumerate(curves):
+            style = {"color": SERIES[k % len(SERIES)], "linestyle": DASHES[k % len(DASHES)], "linewidth": 1.6}
+            ax.plot(z, share - z, **style, label=name)
+            beyond = (share < low - 1e-12) | (share > high + 1e-12)
+            if beyond.any():
+                leaves.append(name)
+                outside = np.where(beyond, share - z, np.nan)
+                ax.plot(z, outside, color=style["color"], linewidth=4.0, solid_capstyle="round")
+        ax.set(
+            xlim=(0, 1), xlabel="probability under the model", ylabel="share of data below it − probability"
+        )
+        bare(ax)
+        title = f"Beyond the bands: {', '.join(leaves)}" if leaves else "Within the bands"
+        return finish(
+            ax,
+            title,
+            "Above zero: more data below this point than the model allows; a slope upwards: more "
+            "data around it, downwards: less.",
+            *notes,
+            columns=3,
+        )
+
+
+Curve = tuple[Array, Array, Array, Array, str]
+
+
+def _curves(result: Any, level: float) -> tuple[list[Curve], list[str]]:
+    if not hasattr(result, "asked"):
+        return [_known(np.asarray(result, dtype=np.float64), level, "data")], []
+    if not result.asked:
+        raise InputError(
+            "This result does not hold the data any more.", remedy="Plot before it is stored or sent."
+        )
+    problem = result.asked[0]
+    notes = []
+    if getattr(result.null, "refits", False):
+        notes.append(
+            "The model was fitted to these data, of which the bands know nothing: they are too wide."
+        )
+    if isinstance(problem.data, Censored):
+        return [_of_durations(problem, level)], notes
+    columns, more = _of_points(problem, result.columns, level)
+    return columns, notes + more
+
+
+def _known(u: Array, level: float, name: str) -> Curve:
+    if u.ndim != 1 or not len(u) or not ((u >= 0) & (u <= 1)).all():
+        reason = "must be a result, or values of a probability transform, (n,), from 0 to 1."
+        raise InputError(reason, argument="result", predicate=True)
+    z, low, high = bands(len(u), level)
+    return z, np.searchsorted(np.sort(u), z, side="right") / len(u), low, high, name
+
+
+def _of_points(problem: Problem, columns: Any, level: float) -> tuple[list[Curve], list[str]]:
+    domain = problem.domain
+    if not isinstance(problem.observations, np.ndarray) or domain.discrete:
+        raise InputError("There is no probability transform of such data.", remedy='Use plot(kind="where").')
+    data = problem.observations
+    n, d = data.shape
+    m = int(np.clip(10 * n, DRAWS, 1_000_000))
+    drawn = model_draws(problem, m)
+    if drawn is None:
+        raise InputError(
+            f"{problem.model.name} cannot be sampled, so its quantiles are not known.",
+            remedy=f'{problem.model.sampler_advice}, or use plot(kind="where").',
+        )
+    shown = min(d, MOST_COLUMNS)
+    z, low, high = bands(n, 1.0 - (1.0 - level) / shown, m)
+    at = ranks(n, m).astype(np.intp) - 1
+    curves = [
+        (z, np.searchsorted(np.sort(data[:, j]), np.sort(drawn[:, j])[at], side="right") / n, low, high, name)
+        for j, name in enumerate(names_of(columns, d)[:shown])
+    ]
+    return curves, [f"The first {shown} of {d} columns are drawn."] if shown < d else []
+
+
+def _of_durations(problem: Problem, level: float) -> Curve:
+    data: Censored = problem.data  # type: ignore[assignment]
+    u = -np.expm1(-problem.model.cumulative_hazard(data.durations))
+    if data.event_observed.all():
+        return _known(np.clip(u, 0.0, 1.0), level, "durations")
+    rng = np.random.default_rng(0)
+    z = places(len(data))
+    z = z[z <= u.max()]
+    share = kaplan_meier_share(u, data.event_observed, z)
+    simulated = np.empty((SIMULATED, len(z)))
+    for k in range(SIMULATED):
+        like = problem.simulate(rng)
+        v = -np.expm1(-problem.model.cumulative_hazard(like.durations))  # type: ignore[attr-defined]
+        simulated[k] = kaplan_meier_share(v, like.event_observed, z)  # type: ignore[attr-defined]
+    low, high = envelope(simulated, level)
+    return z, share, low, high, "durations"
+
+
+def kaplan_meier_share(u: Array, ended: Any, z: Array) -> Array:
+    """1 − Ŝ at each place; events come before censorings."""
+    order = np.lexsort((~ended, u))
+    left = len(u) - np.arange(len(u))
+    survival = np.concatenate([[1.0], np.cumprod(1.0 - ended[order] / left)])
+    return np.asarray(1.0 - survival[np.searchsorted(u[order], z, side="right")])
+
+
+def envelope(curves: Array, level: float) -> tuple[Array, Array]:
+    """Between which values at least a share `level` of the curves (m, k) stays at all places."""
+    m = len(curves)
+    ranked = np.sort(curves, axis=0)
+    below = np.stack(
+        [np.searchsorted(ranked[:, k], curves[:, k], side="right") for k in range(curves.shape[1])], 1
+    )
+    above = np.stack(
+        [m - np.searchsorted(ranked[:, k], curves[:, k], side="left") for k in range(curves.shape[1])], 1
+    )
+    depth = np.minimum(below, above).min(axis=1)
+    kept = max(int(np.quantile(depth, 1.0 - level, method="lower")), 1)
+    return ranked[kept - 1], ranked[m - kept]

@@ -1,0 +1,324 @@
+"""Which views of the data a model fails in: quantities, the error of the list, and what is said."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain, combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from numpy.testing import assert_allclose
+
+import goodstein as gs
+from goodstein.domains import Lattice
+from goodstein.explain import step_down
+from goodstein.explain.columns import Columns, Edges
+from goodstein.explain.directions import AngleCorrelations, Directions
+from goodstein.explain.durations import Hazards
+from goodstein.explain.places import Places
+from goodstein.explain.quantities import l_quantities, rank_correlations
+from goodstein.explain.states import States
+from goodstein.models import Model
+
+FAMILY = gs.families
+QUICK = gs.WildBootstrap(19)
+
+
+def explained(data, model, null=QUICK, **options):
+    return gs.ksd_test(data, model, null=null, rng=1).explain(**options)
+
+
+# Quantities and their influences.
+
+
+def test_l_moments_are_means_over_subsamples():
+    # Hosking's definition, by all subsamples: λ₂ = E[X₂:₂ − X₁:₂]/2, λ₃ = E[X₃:₃ − 2X₂:₃ + X₁:₃]/3, …
+    x = np.random.default_rng(1).gamma(2.0, size=12)
+
+    def mean(weights):
+        size = len(weights)
+        return np.mean([np.sort(some) @ weights for some in combinations(x, size)]) / size
+
+    second, third, fourth = mean([-1, 1]), mean([1, -2, 1]), mean([-1, 3, -3, 1])
+    values, _ = l_quantities(x[:, None])
+    assert_allclose(values[:, 0], [x.mean(), np.log(second), third / second, fourth / second])
+
+
+def test_rank_correlation_is_spearmans_with_ties_too():
+    x = np.random.default_rng(2).normal(size=(60, 3)).round(1)
+    x[:, 1] += x[:, 0]
+    values, _ = rank_correlations(x, [(0, 1), (1, 2)])
+    expected = [scipy.stats.spearmanr(x[:, j], x[:, k])[0] for j, k in ((0, 1), (1, 2))]
+    assert_allclose(values, expected)
+
+
+def looks():
+    rng = np.random.default_rng(3)
+    x = rng.gamma(2.0, size=(300, 3))
+    x[:, 1] += 0.5 * x[:, 0]
+    heavy = rng.standard_cauchy((300, 2))
+    yield "columns", Columns(x, ["a", "b", "c"]), x
+    yield "heavy tails", Columns(rng.standard_cauchy((9000, 2)), ["a", "b"]), heavy
+    yield "edges", Edges(x, ["a", "b", "c"], np.zeros(3), np.full(3, np.inf)), x
+    yield "places", Places(x.copy(), x, ["a", "b", "c"], rng, lambda y: y), x
+    u = FAMILY.VonMisesFisher([0.0, 0.6, 0.8], 3.0).sample(300, rng)
+    yield "directions", Directions(u, lambda y: y, "rows", ["a", "b", "c"]), u
+    axes = FAMILY.Bingham(np.diag([2.0, 0.0, -3.0])).sample(300, rng)
+    yield "axes", Directions(axes, lambda y: y, "rows", ["a", "b", "c"]), axes
+    angles = rng.vonmises(0.5, 2.0, (300, 1)) + 0.3 * rng.normal(size=(300, 2))
+    yield "angles", AngleCorrelations(["a", "b"]), angles
+    states = rng.integers(0, 3, size=(300, 3)).astype(float)
+    states[:150, 1] = states[:150, 0]
+    yield "states", States(states, Lattice(3, 3), ["a", "b", "c"]), states
+    data = gs.Censored(rng.exponential(size=300), rng.random(300) < 0.7)
+    yield "durations", Hazards(constant_hazard(), data), data
+
+
+def constant_hazard():
+    return gs.SurvivalModel(hazard=lambda t: 1.0 + 0 * t, cumulative_hazard=lambda t: 1.0 * t)
+
+
+@pytest.mark.parametrize(
+    ("look", "data"), [pytest.param(look, data, id=name) for name, look, data in looks()]
+)
+def test_influences_are_those_of_leaving_rows_out(look, data):
+    # The jackknife: (n − 1)(T − T without row i) is the influence of row i up to 1/n.
+    n = len(data)
+    values, psi = look.measure(data)
+    assert len(values) == psi.shape[1] == len(look.views)
+    some = np.arange(0, n, 5)
+    rows = [np.delete(np.arange(n), i) for i in some]
+    left = np.array(
+        [look.measure(data.take(r) if isinstance(data, gs.Censored) else data[r])[0] for r in rows]
+    )
+    jackknife = (n - 1) * (values - left)
+    own = psi[some] - psi[some].mean(axis=0)
+    jackknife -= jackknife.mean(axis=0)
+    for k in range(len(values)):
+        scale = own[:, k].std()
+        assert np.abs(own[:, k] - jackknife[:, k]).mean() < 0.12 * scale, look.views[k].name
+
+
+def test_each_quantity_is_about_one_thing():
+    rng = np.random.default_rng(4)
+    x = rng.gamma(3.0, size=(200, 3)) @ np.array([[1.0, 0.4, 0], [0, 1, 0], [0, 0, 1]])
+    look = Columns(x, ["a", "b", "c"])
+    names = [view.name for view in look.views]
+    before = dict(zip(names, look.measure(x)[0], strict=True))
+
+    def changed(y):
+        after = dict(zip(names, look.measure(y)[0], strict=True))
+        return {name for name in names if abs(after[name] - before[name]) > 1e-9}
+
+    assert changed(x + np.array([5.0, 0, 0])) == {"mean of a"}
+    about = (x - x.mean(axis=0)) * [2.0, 1, 1] + x.mean(axis=0)
+    assert changed(about) == {"spread of a", "spread of all"}
+    curved = np.column_stack([np.exp(x[:, 0] / 3), x[:, 1:]])
+    assert not any(name.startswith("correlation") for name in changed(curved))
+
+
+# The error of the list.
+
+
+def test_step_down_is_the_closed_test():
+    rng = np.random.default_rng(5)
+    z = np.array([2.6, -2.2, 1.0, 2.4, 0.3])
+    weights = np.array([0.3, 0.1, 0.2, 0.25, 0.15])
+    sums = rng.normal(size=(50, 5)) @ (np.eye(5) + 0.5)
+    found = step_down.adjusted(z, weights, sums, np.random.default_rng(6))
+    draws = step_down._draws(sums, weights, np.random.default_rng(6))
+    own = np.log(2 * scipy.stats.norm.sf(np.abs(z))) - np.log(weights)
+    subsets = list(map(list, chain.from_iterable(combinations(range(5), size) for size in range(1, 6))))
+    local = {}
+    for s in subsets:
+        counted = (1 + (draws[:, s].min(axis=1) <= own[s].min()).sum()) / (1 + len(draws))
+        local[tuple(s)] = min(counted, np.exp(min(own[s].min() + np.log(weights[s].sum()), 0.0)))
+    closed = [max(p for s, p in local.items() if v in s) for v in range(5)]
+    assert_allclose(found, closed, rtol=1e-12)
+
+
+def test_step_down_keeps_its_error_where_others_fail(monkeypatch):
+    monkeypatch.setattr(step_down, "DRAWS", 499)
+    rng = np.random.default_rng(7)
+    root = np.linalg.cholesky(0.5 * np.eye(8) + 0.5)
+    weights, false, trials = np.full(8, 1 / 8), 0, 600
+    for _ in range(trials):
+        sums = rng.normal(size=(100, 8)) @ root.T
+        z = sums.sum(axis=0) / np.sqrt((sums**2).sum(axis=0))
+        z[:3] += 12.0
+        found = step_down.adjusted(z, weights, sums, rng)
+        assert (found[:3] <= 0.05).all()
+        false += (found[3:] <= 0.05).any()
+    # Not above the level, and using most of it, which Bonferroni's .05·5/8 would not.
+    low, high = scipy.stats.binom(trials, 0.05).ppf([0.01, 0.999])
+    assert low <= false <= high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", ["nothing", "mean", "tails"])
+def test_list_keeps_its_error(defect):
+    # In full, with 1000 trials and more defects: validation/size.md.
+    model, false, trials = FAMILY.Normal([0.0, 0.0]), 0, 150
+    for k in range(trials):
+        rng = np.random.default_rng([8, k])
+        x = model.sample(100, rng)
+        wrong = {"nothing": (), "mean": ("mean of column 0",), "tails": ("tails",)}[defect]
+        if defect == "mean":
+            x[:, 0] += 1.0
+        if defect == "tails":
+            x *= 0.81531 / np.sqrt(rng.chisquare(5, 100) / 5)[:, None]
+        hold = [
+            one
+            for one in explained(x, model, rng=k).findings
+            if not (wrong and (one.view.startswith(wrong) or one.kind == "places"))
+        ]
+        false += any(one.fails for one in hold)
+    assert false <= scipy.stats.binom(trials, 0.05).ppf(0.999)
+
+
+# What is found.
+
+
+def test_lavas_lack_the_trend_that_a_dirichlet_cannot_have():
+    # The specimens lie along a curve from magnesium to alkalis with nearly the same iron (Aitchison 1986):
+    # the ratio of those two varies more than a Dirichlet distribution lets it, iron to both less.
+    x = pd.DataFrame(gs.datasets.skye_lavas(), columns=["A", "F", "M"])
+    result = gs.ksd_test(x, FAMILY.Dirichlet.fit(x.to_numpy()), null=gs.FittedWildBootstrap(99), rng=1)
+    found = {one.view: one for one in result.explain().failing}
+    assert next(iter(found.values())).columns == ("log(F/others)",)
+    assert found["spread of log(F/others)"].high < 0.5
+    assert found["spread of log(A/M)"].low > 1.1
+    assert found["correlation of F, M"].effect > 0 > found["correlation of F, M"].model
+
+
+def test_names_units_and_order():
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(300, 2)) * [3.0, 1.0] + [50.0, 0.0]
+    frame = pd.DataFrame({"income": x[:, 0] * 1.0, "<b>age</b>": x[:, 1]})
+    model = FAMILY.Normal([50.0, 0.0], [[4.0, 0.0], [0.0, 1.0]])
+    found = explained(frame, model)
+    first = found.findings[0]
+    assert (first.view, first.columns, first.unit, first.model) == (
+        "spread of income",
+        ("income",),
+        "ratio",
+        1.0,
+    )
+    assert first.low < 1.5 < first.high
+    assert first.statement.startswith("spread of `income` is 1.")
+    assert "its variance 2." in first.statement
+    adjusted = [one.adjusted for one in found.findings]
+    assert [one.fails for one in found.findings] == sorted(
+        (one.fails for one in found.findings), reverse=True
+    )
+    assert max(adjusted[: len(found.failing)]) <= 0.05 < min(adjusted[len(found.failing) :])
+    assert all(one.adjusted >= one.pvalue * 0.999 for one in found.findings)
+    assert "<b>" not in found._repr_html_() or "&lt;b&gt;" in found._repr_html_()
+    assert len(found.table().split("\n")) == len(found) + 1
+    kept = json.loads(found.to_json())
+    assert kept["findings"][0]["view"] == "spread of income"
+    assert "In order:" in str(found)
+
+
+def test_html_is_escaped():
+    x = np.random.default_rng(1).normal(2.0, 1.0, size=(100, 1))
+    found = explained(pd.DataFrame(x, columns=["<script>"]), FAMILY.Normal(0, 1))
+    assert "<script>" in found.findings[0].statement
+    assert "<script>" not in found._repr_html_()
+
+
+def test_same_seed_same_explanation():
+    x = FAMILY.Normal([0.0, 0.0]).sample(100, rng=1)
+    result = gs.ksd_test(x, FAMILY.Normal([0.0, 0.0]), null=QUICK, rng=1)
+    assert result.explain(rng=3) == result.explain(rng=3)
+    other = gs.ksd_test(x, FAMILY.Normal([0.0, 0.0]), null=QUICK, rng=1, workers=2)
+    assert other.explain(rng=3) == result.explain(rng=3)
+
+
+def test_collections_are_explained_too():
+    x = FAMILY.Normal([0.6, 0.0]).sample(100, rng=2)
+    result = gs.aggregated_test(x, FAMILY.Normal([0.0, 0.0]), null=gs.WildBootstrap(99), rng=1)
+    assert result.explain().findings[0].view == "mean of column 0"
+
+
+def test_model_without_a_sampler_is_asked_for_its_score():
+    model = Model(score=lambda x: -x, domain=gs.Euclidean(3))
+    x = np.random.default_rng(3).standard_normal((300, 3))
+    x[:, 1] += 0.5
+    found = explained(x, model)
+    assert [one.view for one in found.failing] == ["mean of column 1"]
+    assert found.findings[0].low < 0.5 < found.findings[0].high
+    assert "no sampler" in found.notes[0]
+    x[:, 1] = 0.5 * x[:, 0] + np.sqrt(0.75) * (x[:, 1] - 0.5)
+    assert explained(x, model).findings[0].view == "correlation of column 0, column 1"
+
+
+def test_fit_is_taken_into_account():
+    x = np.random.default_rng(4).standard_t(4, size=(300, 2))
+    for null in (gs.FittedWildBootstrap(19), gs.ParametricBootstrap(FAMILY.Normal.fit, 19)):
+        found = explained(x, FAMILY.Normal.fit(x), null=null)
+        assert {one.kind for one in found.failing} <= {"tails", "places", "spread"}
+        assert found.findings[0].kind == "tails"
+    # A right model that was fitted: what the fit matches must not be found.
+    x = np.random.default_rng(5).normal(3.0, 2.0, size=(60, 1))
+    assert not explained(x, FAMILY.Normal.fit(x), null=gs.FittedWildBootstrap(19)).failing
+
+
+def test_dependent_rows_widen_the_limits():
+    rng = np.random.default_rng(6)
+    chains = np.zeros((4, 500, 1))
+    for t in range(1, 500):
+        chains[:, t] = 0.9 * chains[:, t - 1] + np.sqrt(0.19) * rng.normal(size=(4, 1))
+    chained, plain = (
+        explained(chains, FAMILY.Normal(0, 1)),
+        explained(rng.normal(size=(2000, 1)), FAMILY.Normal(0, 1)),
+    )
+    widths = [next(one.high - one.low for one in e.findings if one.kind == "mean") for e in (chained, plain)]
+    # The correlation time is 19, so the limits are √19 = 4.4 times as far apart.
+    assert 3.0 < widths[0] / widths[1] < 6.5
+    assert not chained.failing
+    assert "batches" in chained.notes[-1]
+
+
+def test_heavy_tails_have_no_means():
+    model = FAMILY.StudentT(1.0, [0.0], [[1.0]])
+    x = 1.7 * np.random.default_rng(7).standard_cauchy((300, 1))
+    found = explained(x, model)
+    assert found.findings[0].view == "spread of column 0"
+    assert found.findings[0].low < 1.7 < found.findings[0].high
+    assert "middle of" in next(one.statement for one in found.findings if one.kind == "mean")
+
+
+def test_many_columns_have_few_kinds():
+    x = np.random.default_rng(8).standard_normal((80, 40))
+    found = explained(x, FAMILY.Normal(np.zeros(40)))
+    assert not any(one.kind == "correlation" and len(one.columns) == 2 for one in found.findings)
+    assert len(found) < 350
+
+
+# What cannot be explained.
+
+
+def test_messages():
+    x = np.random.default_rng(1).standard_normal((15, 1))
+    result = gs.ksd_test(x, FAMILY.Normal(0, 1), null=QUICK, rng=1)
+    with pytest.raises(gs.InputError, match="needs 20 observations"):
+        result.explain()
+    with pytest.raises(gs.InputError, match="`level`"):
+        result.explain(level=2.0)
+    lattice = Lattice(2, 3)
+    states = lattice.sample_uniform(50, rng=1)
+    unnormalised = Model(logpdf=lambda s: 0.0 * s[:, 0], domain=lattice)
+    with pytest.raises(gs.InputError, match="has no sampler"):
+        explained(states, unnormalised)
+
+
+def test_other_kinds_of_data_say_what_to_do():
+    patterns = FAMILY.PoissonProcess(20.0, gs.Box(0, [1, 1])).sample(30, rng=1)
+    result = gs.point_pattern_ksd_test(
+        patterns, FAMILY.PoissonProcess(20.0, gs.Box(0, [1, 1])), null=QUICK, rng=1
+    )
+    with pytest.raises(gs.InputError, match=r"views of points and of durations.*witness\(\)"):
+        result.explain()
