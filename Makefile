@@ -13,12 +13,16 @@ VENV := .venv
 DEMO := .venv-demo
 PEER := .venv-bench
 DOCS := .venv-docs
+LOW  := .venv-lowest
+NEW  := .venv-wheel
 BIN  := $(VENV)/bin
 PIP  := -m pip --disable-pip-version-check install -qq
 
 # Test workers and tile threads are the parallelism; threads below them would only compete.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
 PYTEST      = MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS)
+# Old packages warn of what newer ones below them have deprecated.
+OF_OLD     := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-all lint format docs bench validate paper paper-quick clean
@@ -34,6 +38,18 @@ test: $(VENV)/.test  ## run the test suite (without the slow tests) and the doct
 
 test-all: $(VENV)/.test $(VENV)/.torch  ## run everything, slow tests and PyTorch included
 	$(PYTEST)
+
+test-lowest: $(LOW)/.installed  ## run the test suite with the lowest versions that pyproject.toml allows
+	$(subst $(BIN)/,$(LOW)/bin/,$(PYTEST)) -m "not slow" $(OF_OLD)
+
+.PHONY: test-lowest dist
+dist: $(VENV)/.created  ## build sdist and wheel into dist/, and try the wheel where there is nothing else
+	@$(BIN)/python $(PIP) build
+	@rm -rf dist
+	@$(BIN)/python -m build
+	@$(PYTHON) -m venv --clear $(NEW)
+	@$(NEW)/bin/python $(PIP) --only-binary :all: dist/*.whl
+	$(NEW)/bin/goodstein check dataset:skye_lavas dirichlet --fit --seed 1
 
 lint: $(VENV)/.lint  ## check style, formatting, types and the arrows between rooms
 	$(BIN)/ruff check .
@@ -62,6 +78,7 @@ paper-quick: $(VENV)/.test  ## the same in small, a few minutes; results go to p
 
 clean:  ## remove environments, caches and build results
 	rm -rf $(VENV) $(DEMO) $(PEER) $(DOCS) docs/_build docs/brought docs/generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(LOW) $(NEW)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -82,6 +99,14 @@ $(DEMO)/.installed: pyproject.toml
 	@echo "installing goodstein into $(DEMO)"
 	@$(PYTHON) -m venv $(DEMO)
 	@$(DEMO)/bin/python $(PIP) -e .
+	@touch $@
+
+# pip always takes the highest versions; uv knows the lowest.
+$(LOW)/.installed: pyproject.toml
+	@echo "installing the lowest versions of goodstein[test] into $(LOW)"
+	@$(PYTHON) -m venv $(LOW)
+	@$(LOW)/bin/python $(PIP) uv
+	@$(LOW)/bin/uv pip install -q --python $(LOW)/bin/python --resolution lowest-direct -e ".[test]"
 	@touch $@
 
 $(PEER)/.installed: pyproject.toml

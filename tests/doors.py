@@ -81,6 +81,7 @@ NAMES = {
     "fit": {"callable", "family"},
     "domain": {"domain"},
     "null": {"null"},
+    "progress": {"bool", "callable"},
     "seed": {"int", "size"},
     "event_observed": ARRAYS | {"bool", "bools", "none"},
     "operator": {"none", "operator"},

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +14,9 @@ from click.testing import CliRunner
 import goodstein as gs
 from goodstein.command.main import COMMANDS, cli
 from goodstein.command.models import names
-from goodstein.command.progress import Progress
 from goodstein.command.speech import renamed, spoken
 from goodstein.command.strings import parse
+from goodstein.engine.progress import Progress
 from goodstein.nulls.holm import holm
 
 X = np.random.default_rng(5).normal(0.2, 1.1, size=(40, 2)).round(4)
@@ -443,43 +441,20 @@ def test_shells_complete_models_and_tables():
 # --- progress ----------------------------------------------------------------------------------------
 
 
-def test_progress_estimates_what_is_left_and_is_silent_without_a_terminal(capsys):
-    shown = Progress("Testing")
-    assert shown.line(3.0) == "Testing … 3 s"
-    shown.update(1, 4)
-    assert shown.line(20.0) == "Testing … 25 %, 20 s, about 1 min 0 s left"
-    with Progress("Testing") as progress:
-        progress._ended.wait(0.01)
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("rich", [True, False])
-def test_progress_on_a_terminal_begins_after_a_while_and_leaves_nothing(monkeypatch, rich):
-    if rich:
-        pytest.importorskip("rich")
-    else:
-        monkeypatch.setitem(sys.modules, "rich", None)
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setattr("goodstein.command.progress.PATIENCE", 0.01)
-    monkeypatch.setattr("goodstein.command.progress.INTERVAL", 0.01)
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stderr", terminal)
-    with Progress("Testing") as progress:
-        while "Testing" not in terminal.getvalue():
-            progress.update(1, 3)
-            progress._ended.wait(0.005)
-    written = terminal.getvalue()
-    if rich:  # it clears its line
-        assert written.rstrip("\n").endswith("\x1b[2K")
-    else:
-        lines = written.split("\r")
-        assert lines[1].startswith("Testing … ") and lines[-1] == "" and lines[-2].strip() == ""
-    quiet = Terminal()
-    monkeypatch.setattr("sys.stderr", quiet)
-    with Progress("Testing", quiet=True) as progress:
-        progress._ended.wait(0.03)
-    assert quiet.getvalue() == ""
+@pytest.mark.parametrize("command", ["test", "check", "compare", "power", "sample size"])
+def test_commands_tell_how_far_they_are(command, data, monkeypatch):
+    told = []
+    monkeypatch.setattr(Progress, "update", lambda self, done, total: told.append((self.what, done, total)))
+    few = ["--null", "montecarlo", "--resamples", 19]
+    power = ["power", "normal:mean=0", "normal:mean=1", "--trials", 10]
+    calls = {
+        "test": ["test", data, NORMAL, *few],
+        "check": ["check", data, NORMAL, *few],
+        "compare": ["compare", data, NORMAL, "normal:mean=1,1", *few],
+        "power": [*power, "--n", 9],
+        "sample size": [*power, "--trials", 60, "--power", 0.5],
+    }
+    record(*calls[command], "--seed", 1)
+    whats, done, total = zip(*told, strict=True)
+    words = {"test": "Testing", "check": "Checking", "compare": "Testing model 2 of 2", "power": "Simulating"}
+    assert whats[-1] == words.get(command, "Seeking the sample size") and done[-1] == total[-1] > 1

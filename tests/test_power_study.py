@@ -367,13 +367,14 @@ def test_other_files_are_left_alone(tmp_path):
         study(path=tmp_path / "nowhere" / "study.jsonl")
 
 
-def test_progress_is_told(capsys):
-    study(trials=20, progress=True)
-    told = capsys.readouterr().err
-    assert "trials: 6 of 6 pieces" in told
-    assert "bounds: 6 of 6 pieces" in told
-    study(trials=20)
-    assert capsys.readouterr().err == ""
+def test_progress_counts_trials_and_blocks_of_draws(tmp_path):
+    path, told = tmp_path / "study.jsonl", []
+    study(trials=20, path=path, progress=lambda *now: told.append(now))
+    # Three laws, of which each has 3 first trials and 17 more; two likelihood ratios, then 2 + 1 blocks each.
+    assert [total for _, total in dict.fromkeys(told)][::-1][0] == 3 + 3 * 17 + 2 + 6 == told[-1][0]
+    told.clear()
+    study(trials=20, path=path, progress=lambda *now: told.append(now))
+    assert told[-1] == (3 + 2, 3 + 2)  # what is known is not counted again
 
 
 # --- what it says ---------------------------------------------------------------------------------

@@ -215,17 +215,17 @@ SIGNATURES = [
     (
         gs.ksd_test,
         "(data, model, *, domain=None, operator=None, kernel=None, null=None, tolerance=None, "
-        "workers=None, rng=None, audit=True)",
+        "workers=None, rng=None, audit=True, progress=None)",
     ),
     (
         gs.equivalence_test,
         "(data, model, *, margin=None, shift=None, domain=None, operator=None, kernel=None, null=None, "
-        "workers=None, rng=None, audit=True)",
+        "workers=None, rng=None, audit=True, progress=None)",
     ),
     (
         gs.check,
         "(data, model, *, domain=None, operators=None, null='auto', level=0.05, workers=None, rng=None, "
-        "audit=True)",
+        "audit=True, progress=None)",
     ),
     (gs.Decaying, "(auxiliary=None, power=1.0, centre=None, scale=None)"),
     (gs.stein_matrix, "(data, model, *, domain=None, operator=None, kernel=None, rng=None)"),
@@ -260,7 +260,7 @@ SIGNATURES = [
         gs.estimate.Parametric,
         "(log_density=None, score=None, *, start=None, names=None, bounds=None, sample=None)",
     ),
-    (gs.estimate.Fit.bootstrap, "(resamples=200, rng=None, workers=None)"),
+    (gs.estimate.Fit.bootstrap, "(resamples=200, rng=None, workers=None, *, progress=None)"),
     (gs.Langevin, "()"),
     (gs.Standardised, "(auxiliary=None)"),
     (gs.MatrixStandardised, "(G, divergence)"),
@@ -308,27 +308,28 @@ SIGNATURES = [
         gs.aggregated_test,
         "(data, model, *, domain=None, kernels=None, operators=None, weights=None, "
         "null='auto', workers=None, rng=None, "
-        "audit=True)",
+        "audit=True, progress=None)",
     ),
     (
         gs.mmd_test,
-        "(data, model, *, domain=None, kernel=None, n_draws=None, n_resamples=999, workers=None, rng=None)",
+        "(data, model, *, domain=None, kernel=None, n_draws=None, n_resamples=999, workers=None, rng=None, "
+        "progress=None)",
     ),
     (
         gs.m3d_test,
         "(data, model, *, domain=None, kernel=None, n_draws=None, n_scales=6, n_resamples=199, "
-        "workers=None, rng=None)",
+        "workers=None, rng=None, progress=None)",
     ),
     (
         gs.regularised_test,
         "(data, model, *, domain=None, operator=None, kernel=None, strengths=None, fraction=0.2, "
         "draws=None, null=None, workers=None, "
-        "rng=None, audit=True)",
+        "rng=None, audit=True, progress=None)",
     ),
     (
         gs.select,
         "(data, model, candidates=None, *, domain=None, operators=None, kernels=None, "
-        "train_fraction=0.3, rng=None, audit=True)",
+        "train_fraction=0.3, rng=None, audit=True, progress=None)",
     ),
     (
         gs.auxiliary.density_ratio,
@@ -357,12 +358,13 @@ SIGNATURES = [
     (
         gs.power_study,
         "(cells, tests, *, trials=500, level=0.05, size=True, bound=True, bound_draws=(20000, 5000), "
-        "workers=None, path=None, seed=0, progress=False)",
+        "workers=None, path=None, seed=0, progress=None)",
     ),
     (
         gs.sample_size,
         "(model, alternative, test=None, *, power=0.8, level=0.05, trials=500, bounds=(10, 10000), "
-        "sample_null=None, log_ratio=None, censoring=None, bound=True, workers=None, rng=None)",
+        "sample_null=None, log_ratio=None, censoring=None, bound=True, workers=None, rng=None, "
+        "progress=None)",
     ),
 ]
 
@@ -766,3 +768,34 @@ def test_the_test_of_the_guide_is_the_test_with_its_operator(shown):
     own, same = shown["tail_test"](x, model, rng=1), gs.ksd_test(x, model, operator=gs.Dilation(), rng=1)
     assert (own.pvalue, own.title) == (same.pvalue, "Test of the tails")
     assert 0 < shown["tail_test"](x, model, null=gs.MonteCarlo(19), rng=1).pvalue <= 1
+
+
+# --- what is promised -------------------------------------------------------------------------------
+
+
+def test_what_is_provisional_is_public_and_listed_once():
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    names = re.search(r"```text\n(.*?)```", text, re.DOTALL).group(1).split()
+    assert names == sorted(set(names))
+    for name in names:
+        first, *rest = name.split(".")
+        assert first in PUBLIC
+        found = getattr(gs, first)
+        for part in rest:
+            found = getattr(found, part)
+
+
+def test_rooms_of_which_something_is_promised_say_what_is_public():
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith("| public names")]
+    for room in re.findall(r"`(\w+)`", row.split("|")[1]):
+        module = importlib.import_module(f"goodstein.{room}")
+        assert module.__all__ and all(hasattr(module, name) for name in module.__all__), room
+
+
+def test_the_changelog_is_that_of_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.split(r"^## ", text, flags=re.MULTILINE)[1]
+    assert newest.startswith(f"[{gs.__version__}] - 20") or f"Becomes {gs.__version__}" in newest
+    known = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (\w+)", text, re.MULTILINE)) <= known

@@ -16,6 +16,7 @@ from goodstein.constraints import check_flag, check_share
 from goodstein.data.points import Points
 from goodstein.domains import Domain, Lattice
 from goodstein.engine.executors import Workers, check_workers
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, NumericalScoreWarning, SamplingError, quiet
 from goodstein.nulls.base import Null
 from goodstein.operators import Operator
@@ -55,6 +56,7 @@ def check(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> CheckResult:
     """Does this model fit these data? The test, what fails, how wrong it is, and what could have been found.
 
@@ -79,6 +81,8 @@ def check(
         the same again.
     audit
         Whether to raise :class:`SteinIdentityError` where the test cannot keep its level.
+    progress
+        As in :func:`ksd_test`; the test, and each part of what is said of it, is a step or several.
 
     Returns
     -------
@@ -102,44 +106,45 @@ def check(
     generator = as_generator(rng)
     seed = int(rng) if given else draw_seed(generator)  # type: ignore[arg-type]
     named = None if operators is None else as_list(operators, "operators", "Langevin()")
-    problem = compose(data, model, domain, named[0] if named else None)
-    thorough = _thorough(problem, np.random.default_rng(seed)) if audit else []
-    test = aggregated_test(
-        data,
-        model,
-        domain=domain,
-        operators=named,
-        null=null,
-        workers=workers,
-        rng=seed,
-        audit=audit,
-    )
-    report = test.audit.extended([c for c in thorough if c not in test.audit.checks])
-    missing: dict[str, str] = {}
+    with watching(progress, "Checking"):
+        problem = compose(data, model, domain, named[0] if named else None)
+        thorough = _thorough(problem, np.random.default_rng(seed)) if audit else []
+        test = aggregated_test(
+            data,
+            model,
+            domain=domain,
+            operators=named,
+            null=null,
+            workers=workers,
+            rng=seed,
+            audit=audit,
+        )
+        report = test.audit.extended([c for c in thorough if c not in test.audit.checks])
+        missing: dict[str, str] = {}
 
-    def part(name: str, ask: Callable[[], Part]) -> Part | None:
-        try:
-            return ask()
-        except (InputError, SamplingError) as error:
-            missing[name] = error.bare
-            return None
+        def part(name: str, ask: Callable[[], Part]) -> Part | None:
+            try:
+                return ask()
+            except (InputError, SamplingError) as error:
+                missing[name] = error.bare
+                return None
 
-    explanation = part("explanation", lambda: test.explain(level=level, rng=seed))
-    if explanation is None:
-        missing["explanation"] += _outstanding(test, level, seed)
-    options = {"domain": domain, "operators": named, "null": None if isinstance(null, str) else null}
-    return CheckResult(
-        test=test,
-        audit=report,
-        explanation=explanation,
-        tolerance=part("tolerance", lambda: _tolerance(test, problem, level, seed)),
-        detectable=part("detectable", lambda: _detectable(test)),
-        level=level,
-        seed=seed,
-        data=DataSummary.of(problem.data, test.domain),
-        missing=missing,
-        options={name: readable(value) for name, value in options.items() if value is not None},
-    )
+        explanation = part("explanation", lambda: test.explain(level=level, rng=seed))
+        if explanation is None:
+            missing["explanation"] += _outstanding(test, level, seed)
+        options = {"domain": domain, "operators": named, "null": None if isinstance(null, str) else null}
+        return CheckResult(
+            test=test,
+            audit=report,
+            explanation=explanation,
+            tolerance=part("tolerance", lambda: _tolerance(test, problem, level, seed)),
+            detectable=part("detectable", lambda: _detectable(test)),
+            level=level,
+            seed=seed,
+            data=DataSummary.of(problem.data, test.domain),
+            missing=missing,
+            options={name: readable(value) for name, value in options.items() if value is not None},
+        )
 
 
 def _thorough(problem: Problem, rng: np.random.Generator) -> list[Check]:

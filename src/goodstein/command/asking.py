@@ -13,12 +13,13 @@ from goodstein.command.observations import Observed, observe
 from goodstein.command.options import choice_of
 from goodstein.command.output import Printer
 from goodstein.command.places import place_of, region_of
-from goodstein.command.progress import Progress
 from goodstein.command.trouble import about
 from goodstein.command.units import refuse_other_units
 from goodstein.constraints import check_share
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import check_workers
+from goodstein.engine.progress import Progress
+from goodstein.engine.watching import watching
 from goodstein.errors import InputError, heard
 from goodstein.lazy import deferred
 
@@ -52,7 +53,8 @@ class Question:
     @contextmanager
     def working(self, what: str) -> Iterator[Progress]:
         """Work that may take long, whose warnings are notes and whose errors speak of the file."""
-        with Progress(what, quiet=self.printer.quiet) as progress, heard() as told, about(self.observed):
+        progress = Progress(what, quiet=self.printer.quiet)
+        with watching(progress), heard() as told, about(self.observed):
             yield progress
         for warning in dict.fromkeys(str(warning.message) for warning in told):
             if warning not in self.said:
@@ -82,7 +84,8 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
     check_workers(options.get("workers"))
     if options.get("domain") is not None and options.get("region") is not None:
         raise InputError("--domain and --region both say where the data lie.", remedy="Pass one.")
-    observed = None if source is None else observe(source, choice_of(options))
+    with watching(Progress("Reading", quiet=printer.quiet)):
+        observed = None if source is None else observe(source, choice_of(options))
     if observed is not None:
         observed = observed.shuffled(seed) if options.get("shuffle") else observed
         for note in observed.notes:
@@ -90,7 +93,7 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
     place = _place(options, observed)
     if observed is not None:
         refuse_other_units(observed, place)
-    with heard() as told, about(observed):
+    with watching(Progress("Fitting", quiet=printer.quiet)), heard() as told, about(observed):
         models = tuple(
             choose(
                 text,

@@ -48,11 +48,11 @@ def command(data: str, models: tuple[str, ...], **options: Any) -> None:
     assert question.observed is not None
     function = getattr(METHODS[options["method"]], f"{options['method']}_test")
     results = []
-    with question.working(f"Testing {len(models)} models") as progress:
-        for done, chosen in enumerate(question.models):
+    with question.working("Testing") as progress:
+        for number, chosen in enumerate(question.models, 1):
+            progress.what = f"Testing model {number} of {len(models)}"
             results.append(function(question.observed.data, chosen.model, **question.arguments(chosen)))
             question.said.extend(results[-1].notes)
-            progress.update(done + 1, len(models))
     adjusted = holm([result.pvalue for result in results])
     found = list(zip(models, results, adjusted, strict=True))
     record = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -47,7 +46,6 @@ def command(model: str, alternative: str, n: int | None, power: float, trials: i
     test = getattr(METHODS[options["method"]], f"{options['method']}_test")
     null, law = (_restricted(chosen.model, question.place) for chosen in (*question.models, other))
     workers, level = options["workers"], question.level
-    shown = sys.stderr.isatty() and not question.printer.quiet
     if n is None:
         with question.working("Seeking the sample size"):
             found: Any = sample_size(
@@ -61,16 +59,15 @@ def command(model: str, alternative: str, n: int | None, power: float, trials: i
                 rng=question.seed,
             )
     else:
-        cell = Cell(null, law, n)
-        found = power_study(
-            [cell],
-            {options["method"]: test},
-            trials=trials,
-            level=level,
-            workers=workers,
-            seed=question.seed,
-            progress=shown,
-        )
+        with question.working("Simulating"):
+            found = power_study(
+                [Cell(null, law, n)],
+                {options["method"]: test},
+                trials=trials,
+                level=level,
+                workers=workers,
+                seed=question.seed,
+            )
     record = {**question.record(), "result": found.to_dict()}
     question.printer.result("power", record, lambda: f"{found}\n\n{question.footer()}")
 

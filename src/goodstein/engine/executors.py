@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import lru_cache
@@ -16,6 +16,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from goodstein.engine.watching import begin, unwatched
 from goodstein.errors import InputError, ResourceError, within_memory
 
 if TYPE_CHECKING:
@@ -35,31 +36,50 @@ SLICE = 0.25
 """Seconds after which a worker hands back what it has: an interruption need not wait for its share."""
 
 
-def run(task: Callable[[T], R], items: Sequence[T], workers: Workers, *, size: int) -> list[R]:
+def run(
+    task: Callable[[T], R],
+    items: Sequence[T],
+    workers: Workers,
+    *,
+    size: int,
+    costs: Sequence[float] | None = None,
+) -> list[R]:
     """[task(item) for item in items], possibly at the same time.
 
     On None (all cores for problems with many rows, `size`, one for small ones), a number of threads, -1 for
-    all cores, or an executor; for one of other processes task and items must be picklable.
+    all cores, or an executor; for one of other processes task and items must be picklable. Whoever watches
+    is told how far it is, by the `costs` of the items where they differ.
     """
-    with within_memory(), explained_workers():
+    costs = [1.0] * len(items) if costs is None else costs
+    finished = begin(len(items), sum(costs))
+    with within_memory(), explained_workers(), unwatched():
         if isinstance(workers, int):
             threads = available_cores() if workers == -1 else workers
         elif workers is None:
             threads = available_cores() if size >= SMALL else 1
         else:
-            return _run_on(as_executor(workers), task, items)
+            return _run_on(as_executor(workers), task, items, costs, finished)
         threads = min(threads, len(items))
         if threads <= 1:
             with one_blas_thread():
-                return [task(item) for item in items]
+                return _counted(map(task, items), costs, finished)
         from concurrent.futures import ThreadPoolExecutor
 
         with one_blas_thread():
             pool = ThreadPoolExecutor(threads)
             try:
-                return list(pool.map(_here(task), items))
+                return _counted(pool.map(_here(task), items), costs, finished)
             finally:
                 pool.shutdown(cancel_futures=True)
+
+
+def _counted(found: Iterable[R], costs: Sequence[float], finished: Callable[[float], None]) -> list[R]:
+    """All results, told of one by one."""
+    results = []
+    for result, cost in zip(found, costs, strict=True):
+        results.append(result)
+        finished(cost)
+    return results
 
 
 def _here(task: Callable[[T], R]) -> Callable[[T], R]:
@@ -126,13 +146,19 @@ def explained_workers() -> Iterator[None]:
         raise
 
 
-def _run_on(executor: Executor, task: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def _run_on(
+    executor: Executor,
+    task: Callable[[T], R],
+    items: Sequence[T],
+    costs: Sequence[float],
+    finished: Callable[[float], None],
+) -> list[R]:
     """[task(item) for item in items] on an executor; what waits there is cancelled with the first error."""
     from concurrent.futures import ThreadPoolExecutor
 
     if isinstance(executor, ThreadPoolExecutor):
         with one_blas_thread():
-            return list(executor.map(_here(task), items))
+            return _counted(executor.map(_here(task), items), costs, finished)
     # Few shares of the items, because the data go with each of them.
     groups = min(len(items), 16)
     packed = _packed(task)
@@ -148,6 +174,7 @@ def _run_on(executor: Executor, task: Callable[[T], R], items: Sequence[T]) -> l
             waiting.popleft()
             for place, result in zip(places, found, strict=False):
                 results[place] = result
+                finished(costs[place])
             if left := places[len(found) :]:
                 waiting.append((executor.submit(_share, packed, [items[k] for k in left]), left))
     finally:

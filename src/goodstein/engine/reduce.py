@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from goodstein.engine.executors import Workers, run
 from goodstein.engine.signs import CHUNK, Signs, chained_signs, hadamard, independent_signs, permutation
-from goodstein.engine.triangle import above_diagonal
+from goodstein.engine.triangle import above_diagonal, areas
 from goodstein.engine.workspace import scratch
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
@@ -189,7 +189,7 @@ def _by_strips(
     scales = [scale for bundle in bundles for scale in bundle.scales]
     precision = np.float64 if any(bundle.wide for bundle in bundles) else np.float32
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
-    results = run(task, strips, workers, size=n)
+    results = run(task, strips, workers, size=n, costs=areas(strips, n))
     pairs = n * (n - 1)
     found = []
     for k, scale in enumerate(scales):

@@ -25,6 +25,11 @@ def upper_tiles(strips: Iterable[slice], n: int, width: int) -> Iterator[tuple[s
             yield rows, cols
 
 
+def areas(strips: Iterable[slice], n: int) -> list[int]:
+    """Entries of each strip of rows from its corner on the diagonal to the right: the work that it makes."""
+    return [(rows.stop - rows.start) * (n - rows.start) for rows in strips]
+
+
 def above_diagonal(block: Block, rows: slice, cols: slice) -> Block:
     """H[rows, cols] with zeros on and below the diagonal of H; the block itself where it lies above."""
     return block if cols.start >= rows.stop else np.triu(block, k=rows.start - cols.start + 1)

@@ -16,6 +16,7 @@ from goodstein.adapters.model import as_model
 from goodstein.constraints import check_count, check_share
 from goodstein.data.rows import SeenRows
 from goodstein.engine.executors import Workers, check_workers, run
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.estimate.minimise import EstimationObjective, minimise
 from goodstein.models import provenance
@@ -318,7 +319,14 @@ class Fit(Estimates):
         half = NormalDist().inv_cdf(0.5 + level / 2) * self._errors()
         return self.theta - half, self.theta + half
 
-    def bootstrap(self, resamples: int = 200, rng: RNG = None, workers: Workers = None) -> Bootstrap:
+    def bootstrap(
+        self,
+        resamples: int = 200,
+        rng: RNG = None,
+        workers: Workers = None,
+        *,
+        progress: ProgressLike = None,
+    ) -> Bootstrap:
         """Draw the observations anew, with replacement, and fit again, from this fit on.
 
         Parameters
@@ -329,12 +337,16 @@ class Fit(Estimates):
             Seed or generator.
         workers
             Threads, -1 for all cores, or an executor; the result is the same for all of them.
+        progress
+            As in :func:`goodstein.ksd_test`.
         """
+        watch = watching(progress, "Fitting")
         check_count(resamples, "resamples", 2)
         check_workers(workers)
         seed, steps = draw_seed(as_generator(rng)), self.estimator.max_iterations
         task = Resampled(self._problem, self._coordinates, steps, seed)
-        found = run(task, range(resamples), workers, size=self.n * resamples)
+        with watch:
+            found = run(task, range(resamples), workers, size=self.n * resamples)
         kept = [values for values in found if values is not None]
         count = len(kept)
         if count < 2:

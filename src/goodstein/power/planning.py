@@ -10,6 +10,7 @@ import numpy as np
 
 from goodstein.constraints import check_count, check_flag, check_share, is_function, number
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, must
 from goodstein.plot.rates import sample_size_curve
 from goodstein.power.cell import Cell
@@ -104,6 +105,7 @@ def sample_size(
     bound: bool = True,
     workers: Workers = None,
     rng: RNG = None,
+    progress: ProgressLike = None,
 ) -> SampleSize:
     r"""The number of observations with which a test finds an alternative with a given power.
 
@@ -138,6 +140,8 @@ def sample_size(
         As in :func:`power_study`.
     rng
         Seed or generator.
+    progress
+        As in :func:`ksd_test`; each number of observations that is tried is a step.
 
     Returns
     -------
@@ -167,6 +171,7 @@ def sample_size(
     >>> found.bound
     25
     """
+    watch = watching(progress, "Seeking the sample size")
     level = check_share(level, "level")
     wanted = f"a number between the level {level:g} and 1"
     power = number(power, "power", above=level, below=1.0, wanted=wanted)
@@ -187,7 +192,7 @@ def sample_size(
     seed = int(as_generator(rng).integers(1 << 63))
     fewest = least(cell, power, level, high, seed) if bound and cell.pair is not None else None
     job = Planned(cell, test, seed)
-    with Runner(workers) as runner:
+    with watch, Runner(workers) as runner:
         parts = {"`test`": test, "`model`": model, "`alternative`": alternative}
         todo = partial(perform, runner.packed(job, parts))
         curve = PowerCurve(partial(pvalues_at, runner, todo), power, level, trials)

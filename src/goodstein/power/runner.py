@@ -19,6 +19,7 @@ from goodstein.engine.executors import (
     explained_workers,
     one_blas_thread,
 )
+from goodstein.engine.watching import begin, unwatched
 from goodstein.errors import InputError, shown
 
 Tasks = Sequence[tuple[Any, ...]]
@@ -99,7 +100,10 @@ class Runner:
 
     def all(self, function: Callable[..., Any], tasks: Tasks) -> list[Any]:
         """function(*task) for all tasks, in their order."""
-        found = dict(self.results(function, tasks))
+        finished, found = begin(len(tasks)), {}
+        for number, result in self.results(function, tasks):
+            found[number] = result
+            finished(1)
         return [found[number] for number in range(len(tasks))]
 
     def packed(self, work: Any, parts: dict[str, Any]) -> Any:
@@ -146,5 +150,5 @@ def _attend(dismissal: Any) -> None:
 
 
 def _alone(function: Callable[..., Any], *task: Any) -> Any:
-    with one_blas_thread():
+    with one_blas_thread(), unwatched():
         return function(*task)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,6 +11,7 @@ import numpy as np
 
 from goodstein.constraints import check_count, check_flag, check_seed, check_share, is_function
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike, begin, watching
 from goodstein.errors import InputError, ResourceError, must
 from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell
@@ -37,7 +35,7 @@ def power_study(
     workers: Workers = None,
     path: str | os.PathLike[str] | None = None,
     seed: int = 0,
-    progress: bool = False,
+    progress: ProgressLike = None,
 ) -> PowerStudy:
     """Measure size and power of several tests in several cells, all on the same draws.
 
@@ -74,7 +72,7 @@ def power_study(
     seed
         Together with the name of the cell and the number of the trial it seeds everything random.
     progress
-        Whether to write to the standard error stream how far it is.
+        As in :func:`ksd_test`; counted are trials, and blocks of draws for the bound.
 
     Returns
     -------
@@ -110,19 +108,18 @@ def power_study(
     levels = check_levels(level)
     draws = _check_draws(bound_draws, min([*levels, *(c.level for c in chosen if c.level is not None)]))
     seed = check_seed(seed)
-    for name, value in {"size": size, "bound": bound, "progress": progress}.items():
+    for name, value in {"size": size, "bound": bound}.items():
         check_flag(value, name)
     places = _sources(chosen, tuple(functions), size)
     sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)
-    with Record(path) as record, Runner(workers) as runner:
+    with watching(progress, "Simulating"), Record(path) as record, Runner(workers) as runner:
         parts: dict[str, Any] = {f"`tests`: {name!r}": test for name, test in functions.items()}
         parts |= {f"`cells`: {cell.name!r}": cell for cell in chosen}
         todo = partial(perform, runner.packed(work, parts))
-        clock = _Clock(progress)
         try:
-            marks = _trials(sources, trials, record, runner, todo, clock)
-            bounds = _bounds(chosen, draws, record, runner, todo, clock) if bound else {}
+            marks = _trials(sources, trials, record, runner, todo)
+            bounds = _bounds(chosen, draws, record, runner, todo) if bound else {}
         except ResourceError as error:
             raise error.told(remedy=f"{error.remedy} {record.kept}") from error
     pvalues: dict[Key, Array] = {}
@@ -138,22 +135,26 @@ def power_study(
 
 
 def _trials(
-    sources: Sequence[Source], trials: int, record: Record, runner: Runner, todo: Any, clock: _Clock
+    sources: Sequence[Source], trials: int, record: Record, runner: Runner, todo: Any
 ) -> list[dict[str, str]]:
     """Run the trials that the record has not; the fingerprints by source and test."""
     marks: list[dict[str, str]] = [{} for _ in sources]
     tasks: list[tuple[Any, ...]] = [("first", place) for place in range(len(sources))]
-    for place, (found, first) in clock.count("first trials", runner.results(todo, tasks), len(tasks)):
+    finished = begin(len(tasks))
+    for place, (found, first) in runner.results(todo, tasks):
         marks[place] = found
         label = sources[place].label
         for test in found:
             new = [k for k in range(FIRST) if k not in record.trials[label, test, found[test]]]
             record.add_trials(label, found, new, [{test: first[k][test]} for k in new])
+        finished(1)
+    finished = begin(sum(len(numbers) for *_, numbers in _missing(sources, marks, trials, record)))
     # Workers hand back what they have after a while, and the rest is given out once more.
     while tasks := list(_missing(sources, marks, trials, record)):
-        for number, outcomes in clock.count("trials", runner.results(todo, tasks), len(tasks)):
+        for number, outcomes in runner.results(todo, tasks):
             _, place, _, numbers = tasks[number]
             record.add_trials(sources[place].label, marks[place], numbers[: len(outcomes)], outcomes)
+            finished(len(outcomes))
     return marks
 
 
@@ -174,7 +175,7 @@ def _missing(
 
 
 def _bounds(
-    cells: Sequence[Cell], draws: tuple[int, int], record: Record, runner: Runner, todo: Any, clock: _Clock
+    cells: Sequence[Cell], draws: tuple[int, int], record: Record, runner: Runner, todo: Any
 ) -> dict[str, RatioTest]:
     """The Neyman–Pearson bounds of the cells whose likelihood ratios are known."""
     places = [place for place, cell in enumerate(cells) if cell.pair is not None]
@@ -189,7 +190,8 @@ def _bounds(
         for block, part in enumerate(cut(0, count, BLOCK))
     ]
     open_: dict[int, dict[tuple[str, int], Array]] = {}
-    for number, values in clock.count("bounds", runner.results(todo, tasks), len(tasks)):
+    finished = begin(len(tasks))
+    for number, values in runner.results(todo, tasks):
         _, place, which, block, _ = tasks[number]
         ready = open_.setdefault(place, {})
         ready[which, block] = values
@@ -197,6 +199,7 @@ def _bounds(
             joined = (np.concatenate([ready[key] for key in sorted(ready) if key[0] == w]) for w in sizes)
             record.add_bound(cells[place].name, marks[place], RatioTest.of(*joined))
             del open_[place]
+        finished(1)
     return {cells[place].name: record.bounds[cells[place].name, marks[place]] for place in places}
 
 
@@ -265,21 +268,3 @@ def _check_draws(draws: Any, level: float) -> tuple[int, int]:
     null, alternative = (check_count(count, "bound_draws", 100) for count in draws)
     check_threshold(null, level, "bound_draws")
     return null, alternative
-
-
-class _Clock:
-    """Says how far it is, at most once a second."""
-
-    def __init__(self, speaks: bool) -> None:
-        self._speaks, self._start, self._last = speaks, time.perf_counter(), -np.inf
-
-    def count(self, what: str, items: Iterable[Any], total: int) -> Iterator[Any]:
-        """The items, counted."""
-        for number, item in enumerate(items, 1):
-            yield item
-            now = time.perf_counter()
-            if self._speaks and (now - self._last > 1 or number == total):
-                self._last = now
-                so_far = f"{what}: {number} of {total} pieces, {now - self._start:.0f} s"
-                with suppress(OSError, ValueError):  # nobody listens any more, which must not end a study
-                    print(so_far, file=sys.stderr, flush=True)

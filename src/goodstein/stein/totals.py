@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from goodstein.engine.executors import Workers, run
+from goodstein.engine.triangle import areas
 from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
 from goodstein.stein.forms import BlockForm, Distances, Term
@@ -46,7 +47,8 @@ def statistics(forms: Sequence[BlockForm], workers: Workers = 1) -> Array:
             views.append(view := _View(placed))
         view.forms.append((place, inner))
     task = _Strip(views, others, n, count)
-    sums = np.sum(run(task, cut(0, n, STRIP), workers, size=n), axis=0)
+    strips = cut(0, n, STRIP)
+    sums = np.sum(run(task, strips, workers, size=n, costs=areas(strips, n)), axis=0)
     return np.asarray((factors * sums + rests) / (n * (n - 1)))
 
 

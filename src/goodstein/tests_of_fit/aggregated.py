@@ -14,6 +14,7 @@ from goodstein.auditing.skewness import too_skewed
 from goodstein.constraints import check_flag, numbers
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
@@ -66,6 +67,7 @@ def aggregated_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     """Test whether a model fits data, by many kernel Stein discrepancies at once.
 
@@ -103,6 +105,8 @@ def aggregated_test(
     audit
         Whether to raise :class:`SteinIdentityError` when one of the `operators` cannot keep its level.
         A member of the library's own collection that cannot is left out, and a note says so.
+    progress
+        As in :func:`ksd_test`.
 
     Returns
     -------
@@ -128,6 +132,7 @@ def aggregated_test(
     >>> len(result.members) > 3
     True
     """
+    watch = watching(progress)
     check_workers(workers)
     check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
@@ -164,9 +169,10 @@ def aggregated_test(
         require_valid([seen])
     report = report.extended(seen.checks)
     notes += [*overruled(seen), *caveats(report, chosen.simulates), *early]
-    joint, told = recorded(
-        lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
-    )
+    with watch:
+        joint, told = recorded(
+            lambda: chosen.calibrate_jointly(collection, workers=workers, rng=np.random.default_rng(seeds[1]))
+        )
     found = combined(joint, shares, SMALL, merge=weights is None)
     members = tuple(
         Member(

@@ -10,6 +10,7 @@ from goodstein.conditional.data import Paired
 from goodstein.conditional.operator import Conditional
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
@@ -31,6 +32,7 @@ def conditional_ksd_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     """Test whether a model of y given x fits, by the kernel conditional Stein discrepancy.
 
@@ -59,7 +61,7 @@ def conditional_ksd_test(
     null
         Null distribution. :class:`MonteCarlo` and :class:`ParametricBootstrap` draw y anew and keep x; the
         `fit` of the latter takes one object with attributes ``x`` and ``y``.
-    workers, rng, audit
+    workers, rng, audit, progress
         As in :func:`ksd_test`.
 
     Examples
@@ -87,4 +89,5 @@ def conditional_ksd_test(
         workers=workers,
         rng=rng,
         audit=audit,
+        progress=progress,
     )

@@ -12,6 +12,7 @@ from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
@@ -48,6 +49,7 @@ def equivalence_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     r"""Test whether a model is good enough: the null hypothesis is that it is not.
 
@@ -68,7 +70,7 @@ def equivalence_test(
         a box has no ends.
     null
         How many random signs, and whether they are chains, for dependent data: a :class:`WildBootstrap`.
-    workers, rng, audit
+    workers, rng, audit, progress
         As in :func:`ksd_test`.
 
     Returns
@@ -99,6 +101,7 @@ def equivalence_test(
     >>> gs.equivalence_test(x[:50], model, shift=0.2, rng=1).pvalue <= 0.05
     False
     """
+    watch = watching(progress)
     check_workers(workers)
     if (margin is None) == (shift is None):
         raise InputError(
@@ -120,9 +123,10 @@ def equivalence_test(
         words = f"of a shift by {size:g} standard deviations"
     chosen = random_signs(null)
     report, notes = looked_at(problem, chosen, seeds, audit)
-    (ksd, noise, along), told = recorded(
-        lambda: _drawn(problem, chosen, workers, np.random.default_rng(seeds[1]))
-    )
+    with watch:
+        (ksd, noise, along), told = recorded(
+            lambda: _drawn(problem, chosen, workers, np.random.default_rng(seeds[1]))
+        )
     boundary = _at_boundary(noise, along, theta)
     return report_test(
         problem,

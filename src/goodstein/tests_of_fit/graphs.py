@@ -6,6 +6,7 @@ from typing import Any
 
 from goodstein.constraints import check_count
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike
 from goodstein.graphs.data import as_graph
 from goodstein.graphs.model import as_graph_model
 from goodstein.graphs.operator import GlauberFlips
@@ -25,6 +26,7 @@ def graph_ksd_test(
     sweeps: int = 30,
     workers: Workers = None,
     rng: RNG = None,
+    progress: ProgressLike = None,
 ) -> TestResult:
     r"""Test whether an exponential random graph model fits one observed graph.
 
@@ -62,7 +64,7 @@ def graph_ksd_test(
     sweeps
         Updates of every pair, on average, between the observed graph and a simulated one's origin, and
         again from there to the simulated graph.
-    workers, rng
+    workers, rng, progress
         As in :func:`ksd_test`.
 
     Notes
@@ -88,5 +90,12 @@ def graph_ksd_test(
     observed = as_graph(graph)
     chained = as_graph_model(model, len(observed), check_count(sweeps, "sweeps"))
     return ksd_test(
-        observed, chained, operator=GlauberFlips(n_edges), kernel=kernel, null=null, workers=workers, rng=rng
+        observed,
+        chained,
+        operator=GlauberFlips(n_edges),
+        kernel=kernel,
+        null=null,
+        workers=workers,
+        rng=rng,
+        progress=progress,
     )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from goodstein.constraints import check_flag
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
@@ -30,6 +31,7 @@ def ksd_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     """Test whether a model fits data, by the kernel Stein discrepancy.
 
@@ -81,6 +83,12 @@ def ksd_test(
         Whether to raise :class:`SteinIdentityError` when the test cannot keep its level. If
         False the test runs all the same and the result says what is wrong, as far as that is seen without
         drawing from the model.
+    progress
+        True shows on a terminal, or below the cell of a notebook, how far a test is that takes more than two
+        seconds, and about how long the present step will take; elsewhere it shows nothing. A stream, such as
+        ``sys.stderr`` or an open file, gets such lines wherever it leads. Or a function ``(done, total)``,
+        called in this thread a few times a second; both numbers only grow, `total` with each step. If it
+        raises an error it is not called again, and a warning says so. The result is the same for all of them.
 
     Examples
     --------
@@ -91,10 +99,11 @@ def ksd_test(
     """
     check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))
-    problem = compose(data, model, domain, operator, kernel, seeds)
-    if tolerance is not None:
-        return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
-    return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
+    with watching(progress):
+        problem = compose(data, model, domain, operator, kernel, seeds)
+        if tolerance is not None:
+            return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
+        return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
 
 def stein_matrix(

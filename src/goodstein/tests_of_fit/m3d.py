@@ -13,6 +13,7 @@ from goodstein.constraints import check_count
 from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, one_blas_thread, run
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
@@ -48,6 +49,7 @@ def m3d_test(
     n_resamples: int = 199,
     workers: Workers = None,
     rng: RNG = None,
+    progress: ProgressLike = None,
 ) -> TestResult:
     r"""Test whether a model fits data, by the moderated maximum mean discrepancy.
 
@@ -77,7 +79,7 @@ def m3d_test(
         Number of values of ϱ.
     n_resamples
         Number of samples of n simulated from the model.
-    workers, rng
+    workers, rng, progress
         As in :func:`ksd_test`.
 
     Returns
@@ -114,6 +116,7 @@ def m3d_test(
     >>> gs.m3d_test(x, gs.families.Normal(0.0, 1.0), rng=1).pvalue > 0.05
     True
     """
+    watch = watching(progress)
     check_workers(workers)
     check_count(n_resamples, "n_resamples", 2)
     check_count(n_scales, "n_scales")
@@ -130,7 +133,8 @@ def m3d_test(
     parts = cut(0, n_resamples, max(1, ENTRIES // (n * m)))
     report = assumptions(problem, "the moderated maximum mean discrepancy")
     notes = caveats(report, simulated=True)
-    simulated, told = recorded(lambda: run(task, list(enumerate(parts)), workers, size=n * n_resamples))
+    with watch:
+        simulated, told = recorded(lambda: run(task, list(enumerate(parts)), workers, size=n * n_resamples))
     with one_blas_thread():
         # In the same precision as simulated samples, which rounding must not tell from the data.
         own = basis.sums(problem.domain.embedded(problem.observations), 1, PRECISION)

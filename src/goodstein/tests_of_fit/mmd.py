@@ -15,7 +15,8 @@ from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.engine.reduce import strip_height
-from goodstein.engine.triangle import above_diagonal, upper_tiles
+from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.distances import Placed
@@ -43,6 +44,7 @@ def mmd_test(
     n_resamples: int = 999,
     workers: Workers = None,
     rng: RNG = None,
+    progress: ProgressLike = None,
 ) -> TestResult:
     """Test whether a model fits data, by the maximum mean discrepancy to draws from the model.
 
@@ -67,7 +69,7 @@ def mmd_test(
         m; None draws as many as there are data.
     n_resamples
         Number of permutations.
-    workers, rng
+    workers, rng, progress
         As in :func:`ksd_test`.
 
     Notes
@@ -88,6 +90,7 @@ def mmd_test(
     >>> gs.mmd_test(x, gs.families.Normal(0.5, 1.0), rng=1).pvalue > 0.05
     True
     """
+    watch = watching(progress)
     check_workers(workers)
     check_count(n_resamples, "n_resamples")
     if n_draws is not None:
@@ -105,7 +108,8 @@ def mmd_test(
     labels = Labels(seeds[1], n, m, n_resamples)
     report = assumptions(problem, "the maximum mean discrepancy")
     notes = caveats(report, simulated=True)
-    found, told = recorded(lambda: two_sample(pairwise, pairwise.placed(pooled), labels, workers))
+    with watch:
+        found, told = recorded(lambda: two_sample(pairwise, pairwise.placed(pooled), labels, workers))
     return report_test(
         problem,
         Calibration(found.statistic, found.draws),
@@ -193,7 +197,8 @@ def two_sample(pairwise: Pairwise, pooled: Placed, labels: Labels, workers: Work
     # A constant adds nothing to MMD². Without its mean a wide kernel keeps its digits in single precision.
     some = pooled[:: -(-total // SOME)]
     shift = float(pairwise(some, some)[~np.eye(len(some), dtype=bool)].mean())
-    shares = run(_Strip(pairwise, pooled, labels, shift), strips, workers, size=total)
+    task = _Strip(pairwise, pooled, labels, shift)
+    shares = run(task, strips, workers, size=total, costs=areas(strips, total))
     rows, quadratic, draws = np.zeros(total), 0.0, np.zeros(labels.count)
     for strip, (row_share, observed_share, share) in zip(strips, shares, strict=True):
         rows[strip.start :] += row_share

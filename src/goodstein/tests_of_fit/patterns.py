@@ -6,6 +6,7 @@ from typing import Any
 
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike
 from goodstein.nulls.base import Null
 from goodstein.patterns.operator import Papangelou
 from goodstein.results.result import TestResult
@@ -24,6 +25,7 @@ def point_pattern_ksd_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     """Test whether a point process model fits several point patterns.
 
@@ -46,7 +48,7 @@ def point_pattern_ksd_test(
     kernel
         A kernel on configurations; None takes :class:`goodstein.patterns.ConfigurationKernel`. Any
         object with ``fitted(patterns)`` that is a function of two lists of configurations will do.
-    null, workers, rng, audit
+    null, workers, rng, audit, progress
         As in :func:`ksd_test`.
 
     Notes
@@ -80,4 +82,5 @@ def point_pattern_ksd_test(
         workers=workers,
         rng=rng,
         audit=audit,
+        progress=progress,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
@@ -39,6 +40,7 @@ def regularised_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     """Test whether a model fits data, by spectrally regularised kernel Stein discrepancies.
 
@@ -58,7 +60,7 @@ def regularised_test(
         Where the covariance comes from, as in :class:`Regularised`: draws from the model if it has a
         sampler, otherwise a fifth of the rows. With ``fraction=None`` it is that of all data; then use
         ``null=MonteCarlo()``.
-    null, workers, rng, audit
+    null, workers, rng, audit, progress
         As in :func:`aggregated_test`.
 
     Returns
@@ -112,6 +114,7 @@ def regularised_test(
         workers=workers,
         rng=rng,
         audit=audit,
+        progress=progress,
     )
     count = f"{len(grid)} strength{'' if len(grid) == 1 else 's'}"
     return replace(result, title=f"Spectrally regularised kernel Stein discrepancy test, {count}")

@@ -17,7 +17,8 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.engine.reduce import Form
 from goodstein.engine.signs import CHUNK
-from goodstein.engine.triangle import above_diagonal, upper_tiles
+from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, ScoreError
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Frame, score_frame
@@ -75,6 +76,7 @@ def relative_ksd_test(
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> TestResult:
     r"""Test whether model Q is closer to the data than model P, by their kernel Stein discrepancies.
 
@@ -98,7 +100,7 @@ def relative_ksd_test(
         score, as ``(Latent(100), Langevin())`` do; None takes the default of each model.
     kernel
         The same for both. None takes that of :func:`ksd_test`, in the mean of the metrics of both scores.
-    workers, rng, audit
+    workers, rng, audit, progress
         As in :func:`ksd_test`.
 
     Returns
@@ -128,6 +130,7 @@ def relative_ksd_test(
     >>> gs.relative_ksd_test(x, better, worse, rng=1).pvalue < 0.05
     False
     """
+    watch = watching(progress)
     check_workers(workers)
     check_flag(audit, "audit")
     generator = as_generator(rng)
@@ -161,7 +164,8 @@ def relative_ksd_test(
     notes = [*overruled(report), *caveats(report, simulated=False)]
     p, q = _same_kernel(p, q)
     notes += _alike(p, q)
-    found, told = recorded(lambda: _compared(p, q, workers))
+    with watch:
+        found, told = recorded(lambda: _compared(p, q, workers))
     return _result(p, q, found, report, [*notes, *told])
 
 
@@ -193,7 +197,7 @@ def _compared(p: Problem, q: Problem, workers: Workers) -> _Found:
     form_p, form_q = p.form, q.form
     n = form_p.n
     strips = cut(0, n, max(CHUNK, -(-n // STRIPS)))
-    shares = run(_Strip(form_p, form_q), strips, workers, size=n)
+    shares = run(_Strip(form_p, form_q), strips, workers, size=n, costs=areas(strips, n))
     rows = np.zeros(n)
     for strip, (share, _) in zip(strips, shares, strict=True):
         rows[strip.start :] += share

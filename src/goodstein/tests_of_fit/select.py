@@ -17,6 +17,7 @@ from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
 from goodstein.engine.executors import one_blas_thread
+from goodstein.engine.watching import ProgressLike, begin, unwatched, watching
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.whitened import Whitened
@@ -45,6 +46,7 @@ def select(
     train_fraction: float = 0.3,
     rng: RNG = None,
     audit: bool = True,
+    progress: ProgressLike = None,
 ) -> Selection:
     r"""Choose operator, auxiliary function, kernel and bandwidth on a part of the data, to test on the rest.
 
@@ -75,6 +77,8 @@ def select(
     audit
         Whether candidates that cannot keep their level are dropped. They are listed with the
         reason, as are those that cannot be evaluated on these data.
+    progress
+        As in :func:`ksd_test`.
 
     Returns
     -------
@@ -105,6 +109,7 @@ def select(
     >>> selection.test(rng=1).pvalue < 0.01
     True
     """
+    watch = watching(progress, "Selecting")
     check_share(train_fraction, "train_fraction")
     check_flag(audit, "audit")
     generator = as_generator(rng)
@@ -115,8 +120,12 @@ def select(
     part, rest, train = split(problem, train_fraction, np.random.default_rng(seeds[1]), "choose on")
     pairs = as_pairs(candidates, operators, kernels, part)
     found: list[Candidate] = []
-    for operator, kernel in pairs:
-        found += _evaluated(operator, kernel, part, problem.data, model, domain, seeds, audit)
+    with watch:
+        finished = begin(len(pairs))
+        for operator, kernel in pairs:
+            with unwatched():
+                found += _evaluated(operator, kernel, part, problem.data, model, domain, seeds, audit)
+            finished(1)
     ranked = sorted(found, key=lambda c: (c.dropped is not None, -c.criterion if c.dropped is None else 0.0))
     best = ranked[0]
     if best.dropped is not None or best.kernel is None:

@@ -11,6 +11,7 @@ from goodstein.constraints import check_flag
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import ProgressLike, watching
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator, Wrapping
@@ -111,6 +112,7 @@ class Selection(Report):
         rng: RNG = None,
         workers: Workers = None,
         audit: bool = True,
+        progress: ProgressLike = None,
     ) -> TestResult:
         """Test the model with what was chosen, on the rows that were not used to choose.
 
@@ -118,6 +120,7 @@ class Selection(Report):
         :class:`goodstein.data.rows.SeenRows`). The other parameters are those of
         :func:`ksd_test`.
         """
+        watch = watching(progress)
         check_flag(audit, "audit")
         seeds = draw_seeds(as_generator(rng))
         chosen = self.operator.operator
@@ -127,15 +130,20 @@ class Selection(Report):
         if data is not None:
             self.training.refuse(problem.observations, "this selection")
         considered = len(self.candidates) - len(self.dropped)
-        return run_test(
-            problem,
-            null=null,
-            workers=workers,
-            seeds=seeds,
-            audit=audit,
-            title="Kernel Stein discrepancy test, chosen on a split",
-            details={"n_train": self.n_train, "candidates": considered, "power criterion": self.criterion},
-        )
+        with watch:
+            return run_test(
+                problem,
+                null=null,
+                workers=workers,
+                seeds=seeds,
+                audit=audit,
+                title="Kernel Stein discrepancy test, chosen on a split",
+                details={
+                    "n_train": self.n_train,
+                    "candidates": considered,
+                    "power criterion": self.criterion,
+                },
+            )
 
     def to_dict(self) -> dict[str, Any]:
         return {
