@@ -12,6 +12,7 @@ QUICK   ?= paper/quick
 VENV := .venv
 DEMO := .venv-demo
 PEER := .venv-bench
+DOCS := .venv-docs
 LOW  := .venv-lowest
 NEW  := .venv-wheel
 BIN  := $(VENV)/bin
@@ -24,7 +25,7 @@ PYTEST      = MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKE
 OF_OLD     := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format bench validate paper paper-quick clean
+.PHONY: help demo test test-all lint format docs bench validate paper paper-quick clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +61,9 @@ format: $(VENV)/.lint  ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+docs: $(DOCS)/.installed  ## build the documentation into docs/_build/html; a warning is an error
+	$(ONE_THREAD) $(DOCS)/bin/python -m sphinx -W --keep-going -n -q docs docs/_build/html
+
 bench: $(PEER)/.installed  ## compare speed and memory with the limit and with peers
 	$(PEER)/bin/python benchmarks/run.py
 
@@ -73,7 +77,7 @@ paper-quick: $(VENV)/.test  ## the same in small, a few minutes; results go to p
 	$(ONE_THREAD) $(BIN)/python paper/run.py --quick --folder $(QUICK) $(if $(DATA),--data $(DATA))
 
 clean:  ## remove environments, caches and build results
-	rm -rf $(VENV) $(DEMO) $(PEER) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) $(PEER) $(DOCS) docs/_build docs/brought docs/generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf $(LOW) $(NEW)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -109,4 +113,10 @@ $(PEER)/.installed: pyproject.toml
 	@echo "installing goodstein[bench] into $(PEER)"
 	@$(PYTHON) -m venv $(PEER)
 	@$(PEER)/bin/python $(PIP) -e ".[bench]"
+	@touch $@
+
+$(DOCS)/.installed: pyproject.toml
+	@echo "installing goodstein[docs] into $(DOCS)"
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python $(PIP) -e ".[docs]"
 	@touch $@

@@ -37,6 +37,12 @@ def polygon() -> gs.TestResult:
     return gs.ksd_test(frame(homes, "east", "north"), gs.families.Uniform(about.domain), rng=1)
 
 
+def readme() -> gs.TestResult:
+    diameters = np.random.default_rng(1).permutation(gs.datasets.about("longleaf").table()["dbh"])
+    named = frame(diameters, "diameter of a trunk in cm")
+    return gs.check(named, gs.families.Normal.fit(diameters), rng=1).test
+
+
 def plane() -> gs.TestResult:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((500, 2))
@@ -143,12 +149,6 @@ def explanation() -> Any:
     return several().explain(rng=1)
 
 
-def readme() -> gs.TestResult:
-    x = gs.datasets.skye_lavas()
-    fit = gs.families.Dirichlet.fit
-    return gs.ksd_test(x, fit(x), null=gs.ParametricBootstrap(fit, n_resamples=999), rng=1)
-
-
 PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "axis": (axis, "where"),
     "plane": (plane, "where"),
@@ -187,7 +187,7 @@ def draw(name: str, theme: str | None) -> Any:
 def main(folder: str | None = None, theme: str | None = None, *names: str) -> None:
     matplotlib.use("Agg")
     if folder is None:
-        readme().plot("null").figure.savefig(IMAGES / "skye_dirichlet.png", dpi=120)
+        readme().plot().figure.savefig(IMAGES / "trunks.png", dpi=110, facecolor="white")
     for name in names or PICTURES:
         picture = draw(name, theme)
         if folder is None:

@@ -96,13 +96,18 @@ def explain(case: Case) -> Any:
     return gs.ksd_test(case.data, case.model, rng=1).explain()
 
 
+def names_it(case: Case, found: Any) -> bool:
+    """Whether the first finding is the defect."""
+    first = found.findings[0]
+    return bool(first.fails and first.view.startswith(case.view))
+
+
 def main() -> None:
     named = total = 0
     for case in cases():
         explanation = explain(case)
-        first = explanation.findings[0]
         total += 1
-        named += first.fails and first.view.startswith(case.view)
+        named += names_it(case, explanation)
         print(f"Known defect: {case.defect}\n\n{explanation}\n")
     print(f"{named} of {total} explanations name the defect first.")
 

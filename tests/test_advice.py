@@ -114,7 +114,7 @@ def test_advice_fits_the_function_that_was_called(name, situation):
 
 def test_no_message_names_an_argument_without_asking_who_was_called():
     """`errors.given` writes arguments that not every function has; no other words may."""
-    allowed = {"tests_of_fit"}  # the functions themselves
+    allowed = {"tests_of_fit", "command/speech.py"}  # the functions themselves, and who rewrites their words
     found = []
     for path in SOURCE.rglob("*.py"):
         where = path.relative_to(SOURCE).as_posix()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import types
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,21 @@ ROOT = Path(__file__).parents[1]
 NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
 
 
+DOCS = ROOT / "docs"
+MADE = {"_build", "brought", "generated"}
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not MADE & set(page.relative_to(DOCS).parts)]
+
+
 def blocks_of(page: str) -> list[tuple[str, str]]:
     """The Python of a page, and what each block is said to print; empty if nothing is said."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return re.findall(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", text, flags=re.DOTALL)
+
+
+def cells_of(page: Path) -> list[str]:
+    """The code cells of a page that the documentation executes, without their options."""
+    cells = re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return [re.sub(r"^:.*\n", "", cell) for cell in cells]
 
 
 def assert_prints(printed: str, said: str) -> None:
@@ -67,29 +79,20 @@ def test_the_operator_of_the_guide_is_valid(own_operator):
     assert any("simulation" in check.name and check.status == "pass" for check in report.checks)
 
 
-@pytest.mark.usefixtures("few_draws")
-@pytest.mark.parametrize("page", ["README.md", "docs/which_test.md"])
-def test_pages_run_with_a_few_draws(page):
-    """What they print is compared by `make test-all`, which plans a sample, too."""
-    names: dict[str, object] = {}
-    for code, said in blocks_of(page):
-        runs = said or "import goodstein" in code or page != "README.md"
-        if runs and "sample_size(" not in code:
-            exec(compile(code, page, "exec"), names)
-    assert 0 < names["result"].pvalue <= 1
-
-
-@pytest.mark.slow
 def test_the_readme_prints_what_it_says(capsys):
-    first, *others = blocks_of("README.md")
-    (code, said), *more = [block for block in others if block[1]]
-    assert not more
-    names: dict[str, object] = {}
-    exec(compile(first[0], "README.md", "exec"), names)
-    assert names["result"].pvalue <= 0.01  # the lavas do not follow a Dirichlet distribution
-    capsys.readouterr()
-    exec(compile(code, "README.md", "exec"), names)
+    (code, said), *more = blocks_of("README.md")
+    assert not more and said
+    exec(compile(code, "README.md", "exec"), {})
     assert_prints(capsys.readouterr().out, said)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_the_guide_to_the_tests_runs_with_a_few_draws():
+    """What it prints is compared by `make test-all`."""
+    names: dict[str, object] = {}
+    for code, _ in blocks_of("docs/which_test.md"):
+        exec(compile(code, "which_test.md", "exec"), names)
+    assert 0 < names["result"].pvalue <= 1
 
 
 @pytest.mark.slow
@@ -105,9 +108,82 @@ def test_the_guide_to_the_tests_runs_and_finds_what_it_says(capsys):
     assert names["exact"].pvalue <= 0.01
     assert names["chosen"].pvalue <= 0.01
     assert "training rows" in str(names["refusal"])
-    plan, study = names["plan"], names["study"]
-    assert plan.bound <= plan.n
-    assert not any(study.size_mark(cell, test) for cell in study.cells for test in study.tests)
+
+
+SAID = {
+    "how_large_a_sample": [
+        "plan.bound <= plan.n",
+        "not any(study.size_mark(cell, test) for cell in study.cells for test in study.tests)",
+    ],
+    "is_my_test_valid": ["sum(rejected) == 20", "'Fitted' in type(known.null).__name__", "len(said) == 1"],
+    "migrating": ["several.pvalue <= 0.01"],
+    "scenarios/compositions": ["result.pvalue <= 0.05 < 0.1 < better.pvalue"],
+    "scenarios/counts": ["result.pvalue <= 0.05"],
+    "scenarios/directions": ["result.pvalue <= 0.05", "round_.pvalue <= 0.05"],
+    "scenarios/durations": [
+        "result.pvalue <= 0.05",
+        "gs.ksd_test(lung, weibull, rng=1).pvalue > 0.1",
+        "found.pvalue <= 0.05",  # the hazard that grows linearly, the last of two
+    ],
+    "scenarios/euclidean": ["result.pvalue <= 0.01", "gs.ksd_test(x, two, rng=1).pvalue > 0.05"],
+    "scenarios/large": ["result.pvalue <= 0.01", "close.pvalue <= 0.05", "robust.pvalue > 0.5"],
+    "scenarios/latent": ["result.pvalue <= 0.05"],
+    "scenarios/networks": ["result.pvalue <= 0.05", "club.sum() == 2 * 78"],
+    "scenarios/patterns": ["result.pvalue <= 0.05", "found.pvalue > 0.1"],
+    "scenarios/posterior": ["wrong.pvalue <= 0.05"],
+    "scenarios/regions": ["result.pvalue <= 0.01"],
+    "scenarios/regression": ["result.pvalue <= 0.01", "right.pvalue > 0.1", "pvalue > 0.05"],
+    "small_p_value": ["wrong.pvalue <= 0.05", "share > 0.01", "robust > 0.5", "enough <= 0.01"],
+    "start": ["result.rejected", "not better.rejected"],
+    "the_papers_numbers": ["rates['geometric mean'] > 0.2", "rates['product of parts'] <= 0.15"],
+}
+"""What the words of each executed page say, in its names; with 19 simulated samples p is .05 or more."""
+
+LONG = {"how_large_a_sample"}
+
+
+def test_every_executed_page_is_here():
+    executed = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if cells_of(page)}
+    assert executed == set(SAID)
+
+
+def run(page: str) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    names: dict[str, object] = {}
+    for cell in cells_of(DOCS / f"{page}.md"):
+        exec(compile(cell, page, "exec"), names)
+    pyplot.close("all")
+    for words in SAID[page]:
+        assert eval(words, names), words
+
+
+@pytest.mark.usefixtures("few_draws")
+@pytest.mark.parametrize("page", sorted(set(SAID) - LONG))
+def test_executed_pages_find_what_they_say(page):
+    run(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted(LONG))
+def test_long_pages_find_what_they_say(page):
+    run(page)
+
+
+def test_every_public_name_stands_in_the_reference():
+    text = (DOCS / "api.rst").read_text(encoding="utf-8")
+    sections = re.findall(
+        r"currentmodule:: (\S+)\n\n\.\. autosummary::\n.*?\n\n((?:   \w+\n)+)", text, flags=re.DOTALL
+    )
+    listed = {f"{module}.{name}" for module, names in sections for name in names.split()}
+    rooms = {"auxiliary", "datasets", "estimate", "families", "graphs", "patterns", "plot"}
+    public = {f"goodstein.{name}" for name in set(gs.__all__) - rooms - {"__version__"}}
+    assert public <= listed
+    for room in sorted(rooms - {"datasets"}):
+        names = {name for name in getattr(gs, room).__all__ if not hasattr(gs, name)}
+        assert {f"goodstein.{room}.{name}" for name in names} <= listed
+    for name in listed:
+        module, _, last = name.rpartition(".")
+        assert hasattr(import_module(module), last), name
 
 
 def test_the_fits_of_the_guide_to_estimation(capsys):
@@ -126,10 +202,9 @@ def test_the_page_of_the_front_door(capsys):
     assert_prints(capsys.readouterr().out, said)
 
 
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
+)
 def test_links_within_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if not target.startswith("http"):

@@ -56,6 +56,11 @@ FOUND = {
         r"the votes contradict an Ising model of all cases \(p = 0\.050\)",
         r"no evidence against an Ising model of divided cases \(p = (0\.[1-9]|1)",
     ],
+    "explanations": [
+        r"1\. +spread of `column 2` is 1\.",
+        r"1\. +hazard after 0\.\d+ is too high",
+        r"(9|10|11) of 11 explanations name the defect first",
+    ],
     "fit_and_test": [
         r"held out contradict 2 components, p = 0\.00",
         r"held out do not contradict 3 components, p = 0\.[1-9]",

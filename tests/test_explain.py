@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import goodstein as gs
 from goodstein.domains import Lattice
-from goodstein.explain import step_down
+from goodstein.explain import explain, step_down
 from goodstein.explain.columns import Columns, Edges
 from goodstein.explain.directions import AngleCorrelations, Directions
 from goodstein.explain.durations import Hazards
@@ -185,7 +185,9 @@ def test_lavas_lack_the_trend_that_a_dirichlet_cannot_have():
     # The specimens lie along a curve from magnesium to alkalis with nearly the same iron (Aitchison 1986):
     # the ratio of those two varies more than a Dirichlet distribution lets it, iron to both less.
     x = pd.DataFrame(gs.datasets.skye_lavas(), columns=["A", "F", "M"])
-    result = gs.ksd_test(x, FAMILY.Dirichlet.fit(x.to_numpy()), null=gs.FittedWildBootstrap(99), rng=1)
+    result = gs.ksd_test(
+        x, FAMILY.Dirichlet.fit(x.to_numpy()), null=gs.ParametricBootstrap(FAMILY.Dirichlet.fit, 19), rng=1
+    )
     found = {one.view: one for one in result.explain().failing}
     assert next(iter(found.values())).columns == ("log(F/others)",)
     assert found["spread of log(F/others)"].high < 0.5
@@ -255,8 +257,24 @@ def test_model_without_a_sampler_is_asked_for_its_score():
     assert explained(x, model).findings[0].view == "correlation of column 0, column 1"
 
 
-def test_fit_is_taken_into_account():
-    x = np.random.default_rng(4).standard_t(4, size=(300, 2))
+def test_hazard_up_to_a_factor():
+    rng = np.random.default_rng(10)
+    event, end = 30.0 * rng.exponential(size=400), rng.uniform(0, 150, 400)
+    data = gs.Censored(np.minimum(event, end), event <= end)
+    model, operator = FAMILY.Exponential(1.0), gs.ProportionalHazards()
+    assert not gs.ksd_test(data, model, operator=operator, null=QUICK, rng=1).explain().failing
+    early = np.where(event > 15.0, 15.0 + 0.3 * (event - 15.0), event)
+    data = gs.Censored(np.minimum(early, end), early <= end)
+    found = gs.ksd_test(data, model, operator=operator, null=QUICK, rng=1).explain()
+    assert found.findings[0].view.startswith("hazard ")
+    assert "over all time" not in {one.view[7:] for one in found.findings}
+    before = next(one for one in found.findings if "before" in one.view)
+    assert before.effect < 1.0
+
+
+def test_fit_is_taken_into_account(monkeypatch):
+    monkeypatch.setattr(explain, "REFITS", 40)
+    x = np.random.default_rng(4).standard_t(4, size=(300, 1))
     for null in (gs.FittedWildBootstrap(19), gs.ParametricBootstrap(FAMILY.Normal.fit, 19)):
         found = explained(x, FAMILY.Normal.fit(x), null=null)
         assert {one.kind for one in found.failing} <= {"tails", "places", "spread"}
@@ -292,8 +310,8 @@ def test_heavy_tails_have_no_means():
 
 
 def test_many_columns_have_few_kinds():
-    x = np.random.default_rng(8).standard_normal((80, 40))
-    found = explained(x, FAMILY.Normal(np.zeros(40)))
+    x = np.random.default_rng(8).standard_normal((60, 35))
+    found = explained(x, FAMILY.Normal(np.zeros(35)))
     assert not any(one.kind == "correlation" and len(one.columns) == 2 for one in found.findings)
     assert len(found) < 350
 

@@ -425,7 +425,6 @@ def test_members_are_ranked_by_their_evidence():
     result = collection()
     ax = result.plot("members")
     assert len(ax.get_yticklabels()) == len(result.members)
-    assert "IMQ" in "".join(label.get_text() for label in ax.get_yticklabels())
     best = result.best
     assert ax.get_yticklabels()[0].get_text().startswith(best.looks_at)
     assert f"Seen by the member that looks at {best.looks_at}." in caption(result.plot())

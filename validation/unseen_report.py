@@ -37,9 +37,10 @@ the data.
   probabilities up to a factor, and no more, so that classical tests do not apply. In those with
   *{CENSORED.strip(" ()")}* it does not know the law of the censoring, so that it cannot draw data either.
 - The *best* test is the best in hindsight, the aggregated test not among the candidates, and a test whose
-  size is too large (↑, beyond the central 99.9 % of the binomial distribution) neither. The *share* is the
-  power of the aggregated test over that of the best. It is not judged where no test finds twice the level:
-  such a cell does not count as one in which the aggregated test falls short.
+  size is too large (↑, beyond the central 99.9 % of the binomial distribution) neither. The largest of many
+  rates is also a little too high by chance. The *share* is the power of the aggregated test over that of the
+  best. It is not judged where no test finds twice the level: such a cell does not count as one in which the
+  aggregated test falls short.
 - *Before* is what the aggregated test found when the suite was frozen (`unseen_before.csv`).
 """
 
@@ -190,7 +191,8 @@ def unseen_report(tables: Sequence[Table], known: Results) -> str:
     parts = [UNSEEN, "## Summary", "", *_summary(found), ""]
     missing = sum(key not in known for table in tables for key in table.keys)
     if missing:
-        parts += [f"**{missing} rates have not been measured yet.**", ""]
+        gap = "A rival counts as valid where its size has not been measured."
+        parts += [f"**{missing} rates have not been measured yet.** {gap}", ""]
     parts += ["## Every test", "", *_single(tables, known), ""]
     parts += ["## Sizes at the level .05", "", *_sizes(tables, known), ""]
     parts += ["## Cells", "", *grid([*head, "share of kernel", "share"], rows), ""]

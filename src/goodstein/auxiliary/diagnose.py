@@ -166,9 +166,11 @@ def diagnose_auxiliary(
     AuxiliaryReport
         Print it, or use ``.rows`` and ``.to_dict()``.
 
-    Notes ----- The paper that introduced these operators calls g optimal if E_p[g_i ∂_i log q] = 0, p being
-    the law of the data, and recommends g ≈ q/p, which has this property. **That condition is not one of
-    optimality.** In its derivation a derivative has to hit p·g and not g alone; done right, the stationary
+    Notes
+    -----
+    The paper that introduced these operators calls g optimal if E_p[g_i ∂_i log q] = 0, p being the law of
+    the data, and recommends g ≈ q/p, which has this property. *That condition is not one of optimality*: in
+    its derivation a derivative has to hit p·g and not g alone; done right, the stationary
     points are g_i(∂_i log q − ∂_i log p) = 0, that is p = q. With q = N(0, 1) and the Gaussian kernel of
     bandwidth 1, by quadrature: for p with variance 1.6 both g = 1 and q/p satisfy it, with U/σ = .131 and
     .101; for p = N(½, 1) g = 1 violates it, E_p[g·s] = −.5, and both have .227. So the means of g·s describe

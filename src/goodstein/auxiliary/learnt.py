@@ -53,7 +53,7 @@ def learn(
         φ_j(x) = \frac{e^{-\|(x - c_j)/w\|^2/2}}{\sum_l e^{-\|(x - c_l)/w\|^2/2}},
 
     with B the boundary function, centres c drawn from the training rows, and widths w half the median
-    distance in coordinates of unit variance. A bound on |θ_j| bounds g/B. θ maximises U/σ − penalty·‖θ‖²/J.
+    distance in coordinates of unit variance. A bound on ∣θ_j∣ bounds g/B. θ maximises U/σ − penalty·‖θ‖²/J.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ HALF_MEDIAN = Gaussian(Median(scale=0.5))
 
 @dataclass(frozen=True)
 class Conditional(Wrapping):
-    """h((x, y), (x′, y′)) = k(x, x′)·h_{p(·|x), p(·|x′)}(y, y′), for models of y given x.
+    """h((x, y), (x′, y′)) = k(x, x′)·h_{p(·∣x), p(·∣x′)}(y, y′), for models of y given x.
 
     The second factor is the Stein kernel of an operator in y, with the score ∇_y log p(y | x) of each
     observation's own x. Given x it has mean zero under the model, whatever the law of x; the first

@@ -33,6 +33,10 @@ from goodstein.types import Array, BoolArray
 QUANTILES = np.array([0.9, 0.95, 0.975, 0.99])
 """Where the tails are held against normal ones."""
 
+CAUTION = 0.5
+"""Standard errors by which tails are stretched further. Without, lists of 100 rows of a t distribution had a
+family-wise error of .06, with one of .03 (300 trials)."""
+
 
 class Bounds(NamedTuple):
     """Variances of influences under the model, (v,): `least` are lower limits, `known` are to be used."""
@@ -151,8 +155,8 @@ def stretch(z: Array, kinds: Sequence[str], shrunk: float, least: float) -> Stre
             errors[own] = math.sqrt(noise)
         found.append((pooled, errors))
     (middle, _), *sides = found
-    # With its standard error: samples are few, and caution costs little.
-    tails = (np.maximum(1.0 + shrunk * (tail + error - 1.0), least) for tail, error in sides)
+    # With part of its standard error: samples are few, and p-values far out grow faster than they shrink.
+    tails = (np.maximum(1.0 + shrunk * (tail + CAUTION * error - 1.0), least) for tail, error in sides)
     return Stretch(shrunk * middle, *tails)
 
 

@@ -1,8 +1,9 @@
 r"""Views of directions: where they point to, how closely they agree, and what shape they have about that.
 
 All quantities are smooth functions h of the mean μ = E u and of the second moments M = E uuᵀ of unit vectors
-u; an angle θ is (cos θ, sin θ), whose second moments are its second harmonics. The influence of a row is (u −
-μ, uuᵀ − M) along the gradient of h, by differences. With m = μ/‖μ‖ the mean direction of the *data*,
+u; an angle θ is (cos θ, sin θ), whose second moments are its second harmonics. The influence of a row is that
+of (u − μ, uuᵀ − M) along the gradient of h, by differences where h is not linear. With m = μ/‖μ‖ the mean
+direction of the *data*,
 
 * the angles between m and axes across the model's mean direction say whether it points elsewhere;
 * ‖μ‖ is the concentration, one where all directions agree;
@@ -50,33 +51,46 @@ class Directions(Look):
         u = self._embedded(observations)
         n, d = u.shape
         mean, second = u.mean(axis=0), u.T @ u / n
-        h = self._of_pointing if self._points else self._of_axial
-        values = h(mean, second)
+
+        def h(at: Array) -> Array:
+            frame = self._frame(at)
+            return np.concatenate([self._first(at), self._second(frame @ second @ frame.T)])
+
+        values = h(mean)
         if not influence:
             return values, np.empty((0, len(values)))
-        psi = np.zeros((n, len(values)))
-        for j in range(d):
-            move = STEP * np.eye(d)[j]
-            slope = (h(mean + move, second) - h(mean - move, second)) / (2 * STEP)
-            psi += (u[:, j] - mean[j])[:, None] * slope
-            for k in range(j, d):
-                turn = np.zeros((d, d))
-                turn[j, k] = turn[k, j] = STEP
-                slope = (h(mean, second + turn) - h(mean, second - turn)) / (2 * STEP)
-                psi += (u[:, j] * u[:, k] - second[j, k])[:, None] * slope
-        return values, psi
+        # h is linear in the second moments; the mean moves the frame too.
+        w = u @ self._frame(mean).T
+        rows = self._second(w[:, :, None] * w[:, None, :])
+        psi = np.hstack([np.zeros((n, len(values) - rows.shape[1])), rows - rows.mean(axis=0)])
+        slopes = np.array([(h(mean + move) - h(mean - move)) / (2 * STEP) for move in STEP * np.eye(d)])
+        return values, psi + (u - mean) @ slopes
 
-    def _of_pointing(self, mean: Array, second: Array) -> Array:
-        length = float(np.linalg.norm(mean))
-        towards = mean / max(length, 1e-12)
+    def _frame(self, mean: Array) -> Array:
+        """The model's axes, or the data's mean direction and what is across it."""
+        if not self._points:
+            return self._axes
+        towards = mean / max(float(np.linalg.norm(mean)), 1e-12)
         across = self._axes[1:] - np.outer(self._axes[1:] @ towards, towards)
-        across /= np.linalg.norm(across, axis=1, keepdims=True)
-        tilts = np.degrees(np.arcsin(np.clip(self._axes[1:] @ towards, -1.0, 1.0)))
-        seen = across @ second @ across.T
-        oval = np.diag(seen)[:-1] - seen[-1, -1]
-        twist = seen[np.triu_indices(len(across), 1)]
-        found = [tilts, [length], [towards @ second @ towards], across @ second @ towards, oval, twist]
-        return np.concatenate(found)
+        return np.vstack([towards, across / np.linalg.norm(across, axis=1, keepdims=True)])
+
+    def _first(self, mean: Array) -> Array:
+        """What the mean says."""
+        if not self._points:
+            return np.asarray(self._axes @ mean)
+        length = float(np.linalg.norm(mean))
+        tilts = np.arcsin(np.clip(self._axes[1:] @ mean / max(length, 1e-12), -1.0, 1.0))
+        return np.append(np.degrees(tilts), length)
+
+    def _second(self, seen: Array) -> Array:
+        """What second moments in the frame say, (..., d, d) to (..., v)."""
+        d, own = seen.shape[-1], np.diagonal(seen, axis1=-2, axis2=-1)
+        if not self._points:
+            j, k = np.triu_indices(d, 1)
+            return np.concatenate([own, seen[..., j, k]], axis=-1)
+        j, k = (1 + side for side in np.triu_indices(d - 1, 1))
+        oval = own[..., 1:-1] - own[..., -1:]
+        return np.concatenate([own[..., :1], seen[..., 0, 1:], oval, seen[..., j, k]], axis=-1)
 
     def _pointing(self) -> list[View]:
         name, d = self._name, len(self._axes)
@@ -106,10 +120,6 @@ class Directions(Look):
             for j, k in pairs
         ]
         return views
-
-    def _of_axial(self, mean: Array, second: Array) -> Array:
-        seen = self._axes @ second @ self._axes.T
-        return np.concatenate([self._axes @ mean, np.diag(seen), seen[np.triu_indices(len(seen), 1)]])
 
     def _axial(self) -> list[View]:
         name, axes = self._name, [_shown(axis) for axis in self._axes]

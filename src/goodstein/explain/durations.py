@@ -6,7 +6,8 @@ Over an interval (a, b] the hazard of the data is to that of the model as
 
 observed over expected events. Where the hazard is the model's there, r is about one whatever the censoring
 and whatever the hazard elsewhere, and its numerator has the variance of its denominator. The intervals are
-quarters of the model's distribution up to where most durations have ended.
+quarters of the model's distribution up to where most durations have ended. Of a hazard that is known up to a
+factor, the ratios are to that over all time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.explain.views import Look, Sentence, Told, View, figure
+from goodstein.explain.views import Look, Sentence, Told, Variance, View, figure
 from goodstein.survival.data import Censored
 from goodstein.types import Array
 
@@ -30,8 +31,12 @@ ENDED = 0.95
 class Hazards(Look):
     """Observed over expected events in intervals of time, and over all time."""
 
-    def __init__(self, model: Any, data: Censored) -> None:
-        self._model = model
+    def __init__(self, model: Any, data: Censored, *, proportional: bool = False) -> None:
+        if proportional:
+            model = model.proportional(
+                data.event_observed.sum() / model.cumulative_hazard(data.durations).sum()
+            )
+        self._model, self._proportional = model, proportional
         last = float(model.cumulative_hazard(np.quantile(data.durations, [ENDED]))[0])
         died = -np.expm1(-last) * np.arange(1, PARTS) / PARTS
         inner = model.quantile(-np.log1p(-died))
@@ -40,18 +45,12 @@ class Hazards(Look):
         where = [f"before {shown[1]}"]
         where += [f"from {low} to {high}" for low, high in pairwise(shown[1:-1])]
         where += [f"after {shown[-2]}"]
-        views = [
-            View(f"hazard {w}", "hazard", ("duration",), _hazard(w), "ratio", variance="known") for w in where
+        kinds = {one: "hazard" for one in where} | ({} if proportional else {"over all time": "events"})
+        variance: Variance = "own" if proportional else "known"
+        self.views = [
+            View(f"hazard {one}", kind, ("duration",), _hazard(one), "ratio", variance=variance)
+            for one, kind in kinds.items()
         ]
-        whole = View(
-            "hazard over all time",
-            "events",
-            ("duration",),
-            _hazard("over all time"),
-            "ratio",
-            variance="known",
-        )
-        self.views = [*views, whole]
 
     def measure(self, observations: Censored, *, influence: bool = True) -> tuple[Array, Array]:
         return self.under(self._model, observations)
@@ -61,7 +60,11 @@ class Hazards(Look):
         seen, expected = self._events(model, observations)
         total = np.maximum(expected.mean(axis=0), 1e-300)
         values = seen.mean(axis=0) / total
-        return values, (seen - values * expected) / total
+        psi = (seen - values * expected) / total
+        if not self._proportional:
+            return values, psi
+        parts = values[:-1] / values[-1]
+        return parts, (psi[:, :-1] - parts * psi[:, -1:]) / values[-1]
 
     def variances(self, observations: Censored) -> Array:
         """Those of the influences if the model is true, (v,)."""

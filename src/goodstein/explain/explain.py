@@ -25,6 +25,9 @@ from goodstein.validation import draw_seed
 SAMPLES, REFITS, ROWS = 120, 100, 400
 """Samples of the model that show how far z is from normal, those that are fitted, and rows of each."""
 
+ROWS_AT_MOST = 50_000
+"""Rows that are looked at, whose influences are all held."""
+
 SURE = 1e-3
 """Adjusted p-values below which the order is by names first: far out they are extrapolated."""
 
@@ -43,6 +46,12 @@ class About(NamedTuple):
 
 def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random.Generator) -> Explanation:
     """Which views of the data a model fails in."""
+    whole, notes = len(problem.data), []
+    if whole > ROWS_AT_MOST:
+        evenly = np.linspace(0, whole - 1, ROWS_AT_MOST).astype(np.intp)
+        # Of a fit to all rows nothing is known that could be said of some.
+        problem, null = problem.with_data(problem.data.take(evenly)), None
+        notes.append(f"{ROWS_AT_MOST} of the {whole} rows were looked at, evenly spaced.")
     side, n = side_of(problem, rng), len(problem.data)
     seeds = [draw_seed(rng) for _ in range(3)]
     fit = fit_of(problem, null)
@@ -54,7 +63,7 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
     dependence = problem.dependence
     starts = dependence.batches if dependence.found else None
     compared = compare(values, psi, reference, bounds, starts=starts, added=side.error())
-    notes = [*side.notes, *fit.notes]
+    notes += [*side.notes, *fit.notes]
     how = own = none_of(len(values))
     if starts is not None:
         how = own = few(len(values), len(starts), level)

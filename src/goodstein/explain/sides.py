@@ -14,6 +14,7 @@ from goodstein.explain.looks import look_at_points
 from goodstein.explain.scores import Scores
 from goodstein.explain.views import Look
 from goodstein.problems.problem import Problem
+from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array
 from goodstein.validation import draw_seed
 
@@ -107,7 +108,10 @@ class Timed(Side):
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         super().__init__(problem, rng)
-        self.look = Hazards(problem.model, problem.observations)
+        operator = problem.operator
+        up_to_a_factor = isinstance(operator, DurationOperator) and not operator.needs_scale
+        self.samples = not up_to_a_factor
+        self.look = Hazards(problem.model, problem.observations, proportional=up_to_a_factor)
 
     def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
         look = self.look
@@ -122,7 +126,7 @@ class Timed(Side):
     def bounds(self) -> Bounds:
         look = self.look
         assert isinstance(look, Hazards)
-        return Bounds.of(look.variances(self.problem.observations), look.views)
+        return Bounds.of(look.variances(self.problem.observations)[: len(look.views)], look.views)
 
 
 class Scored(Side):

@@ -53,6 +53,7 @@ class Told(NamedTuple):
 
 
 Scale = Literal["plain", "multiple", "ratio", "correlation"]
+Variance = Literal["own", "least", "known"]
 Sentence = Callable[[Told], str]
 
 
@@ -86,7 +87,7 @@ class View:
     sentence: Sentence
     unit: str = ""
     scale: Scale = "plain"
-    variance: Literal["own", "least", "known"] = "own"
+    variance: Variance = "own"
 
     def shown(self, value: float, reference: float) -> float:
         """A value as the reader sees it."""

@@ -50,7 +50,7 @@ class Strauss(Frozen):
     Notes
     -----
     Patterns are drawn exactly, by dominated coupling from the past (Kendall & Møller 2000): there is no
-    burn-in. The time it takes grows quickly with β·|ball of radius R|; beyond what is reasonable the
+    burn-in. The time it takes grows quickly with β·∣ball of radius R∣; beyond what is reasonable the
     sampler raises :class:`SamplingError`, while tests that do not simulate go on.
 
     References

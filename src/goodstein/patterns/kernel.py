@@ -119,7 +119,7 @@ class ConfigurationKernel(Kernel):
 
         Every observation is the signed measure
 
-            Σ_u w_u δ_{φ + u} + Σ_{x∈φ} δ_{φ − x} − (Σ_u w_u + |φ|) δ_φ
+            Σ_u w_u δ_{φ + u} + Σ_{x∈φ} δ_{φ − x} − (Σ_u w_u + ∣φ∣) δ_φ
 
         on configurations, and h(φ, ψ) is the sum of k over the product of two of them. Weights w are those
         of the nodes u, (N, d), times the conditional intensity there, for every pattern, (m, N).

@@ -13,6 +13,7 @@ from goodstein.constraints import check_count, check_share
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.base import as_kernel
+from goodstein.kernels.finite import OwnFunctions
 from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
@@ -465,9 +466,15 @@ class TestResult(Report):
         return found
 
     def _strongest(self, method: str) -> Problem:
-        """What was asked with the most evidence against the model."""
+        """What was asked with the most evidence against the model, by a kernel where there is one.
+
+        Few functions, such as moments, are large far out and tell no places.
+        """
         lead, members = self._lead(method), self.members
-        return self.asked[max(range(len(members)), key=lambda k: members[k].evidence)] if members else lead
+        if not members:
+            return lead
+        local = [k for k, member in enumerate(members) if not isinstance(member.kernel, OwnFunctions)]
+        return self.asked[max(local or range(len(members)), key=lambda k: members[k].evidence)]
 
     def _lead(self, method: str) -> Problem:
         """What was asked first."""

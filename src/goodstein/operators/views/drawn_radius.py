@@ -49,8 +49,9 @@ class DrawnRadius(DrawnView):
         coordinates = whitened(draws)
 
         def powers(x: Array) -> Array:
-            square = (coordinates(x) ** 2).sum(axis=1)
-            return np.column_stack([np.ones(len(x)), square, square**2])
+            with np.errstate(over="ignore"):  # refused by row where the features are
+                square = (coordinates(x) ** 2).sum(axis=1)
+                return np.column_stack([np.ones(len(x)), square, square**2])
 
         # An orthonormal basis of the powers under the draws; of a sphere about the origin nothing is left.
         seen = powers(draws)
