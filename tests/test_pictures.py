@@ -80,9 +80,7 @@ def distance(name: str, pixels: np.ndarray) -> float:
     return float(np.sqrt(((stored - pixels) ** 2).mean()))
 
 
-@pytest.mark.skipif(
-    matplotlib.__version_info__ < (3, 11), reason="earlier versions hatch in another way than that which stored"
-)
+@pytest.mark.skipif(matplotlib.__version_info__ < (3, 11), reason="earlier versions hatch in another way")
 @pytest.mark.parametrize("name", CASES)
 def test_pictures_are_like_the_stored_ones(name):
     assert distance(name, drawn(CASES[name]("light"))) < TOLERANCE
