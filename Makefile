@@ -62,7 +62,7 @@ format: $(VENV)/.lint  ## format the code and fix what can be fixed
 	$(BIN)/ruff format .
 
 docs: $(DOCS)/.installed  ## build the documentation into docs/_build/html; a warning is an error
-	$(ONE_THREAD) $(DOCS)/bin/python -m sphinx -W --keep-going -n -q docs docs/_build/html
+	$(ONE_THREAD) $(DOCS)/bin/python -m sphinx -E -W --keep-going -n -q docs docs/_build/html
 
 bench: $(PEER)/.installed  ## compare speed and memory with the limit and with peers
 	$(PEER)/bin/python benchmarks/run.py

@@ -34,7 +34,7 @@ default_role = "code"
 # What one process computes in a tile is not shared among threads of a library below it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
-nb_execution_mode = "cache"
+nb_execution_mode = "force"  # a cache knows the pages, not the library
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
@@ -62,6 +62,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "goodstein"
 html_static_path = ["_static"]
 html_css_files = ["goodstein.css"]
+html_sidebars = {"index": [], "start": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -206,9 +206,9 @@ def test_positive_is_where_there_are_more_data_than_the_model_allows(name, test)
         found = result.witness(fewer)
         assert found.fewer.all() and (found.values < 0).all()
     if result.members:
-        assert found.operator == result.best.operator
+        assert found.operator == result.local_best.operator
         found = result.contributions()
-        assert found.contribution.mean() == pytest.approx(result.best.statistic, rel=1e-4)
+        assert found.contribution.mean() == pytest.approx(result.local_best.statistic, rel=1e-4)
 
 
 def test_true_models_stay_within_the_limits_as_often_as_they_should():

@@ -75,7 +75,8 @@ def sentences(result: TestResult, found: Witness, seen: Array) -> tuple[str, ...
         said = f"Coloured beyond {limits}; stronger beyond twice these."
     else:
         said = f"Nowhere beyond {limits}: no single place stands out."
-    member = f"Seen by the member that looks at {result.best.looks_at}." if result.members else ""
+    local = result.local_best
+    member = "" if local is None else f"Seen by the member that looks at {local.looks_at}."
     return (said, member, *found.notes)
 
 

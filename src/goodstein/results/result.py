@@ -189,6 +189,15 @@ class TestResult(Report):
     asked: tuple[Problem, ...] = field(default=(), repr=False)
 
     @property
+    def local_best(self) -> Member | None:
+        """The member with the most evidence among those with a kernel, and None without members.
+
+        It is what tells places: few functions, such as moments, are large far out.
+        """
+        local = [member for member in self.members if not isinstance(member.kernel, OwnFunctions)]
+        return max(local or self.members, key=lambda member: member.evidence, default=None)
+
+    @property
     def best(self) -> Member:
         """The member with the most evidence against the model."""
         return max(self.members, key=lambda member: member.evidence)
@@ -466,15 +475,9 @@ class TestResult(Report):
         return found
 
     def _strongest(self, method: str) -> Problem:
-        """What was asked with the most evidence against the model, by a kernel where there is one.
-
-        Few functions, such as moments, are large far out and tell no places.
-        """
-        lead, members = self._lead(method), self.members
-        if not members:
-            return lead
-        local = [k for k, member in enumerate(members) if not isinstance(member.kernel, OwnFunctions)]
-        return self.asked[max(local or range(len(members)), key=lambda k: members[k].evidence)]
+        """What was asked with the most evidence against the model that tells places."""
+        lead, local = self._lead(method), self.local_best
+        return lead if local is None else self.asked[self.members.index(local)]
 
     def _lead(self, method: str) -> Problem:
         """What was asked first."""
