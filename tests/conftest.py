@@ -38,7 +38,13 @@ FEWER = {
 
 
 @pytest.fixture
-def few_draws(monkeypatch):
+def few_samples(monkeypatch):
+    """Fewer simulated samples where the library chooses their number."""
+    monkeypatch.setattr("goodstein.pipeline.choice.SAMPLES", (99,))
+
+
+@pytest.fixture
+def few_draws(monkeypatch, few_samples):
     """Draws and trials enough to see that a program runs, whatever it asks for."""
     for name, few in FEWER.items():
         monkeypatch.setattr(gs, name, partial(_shortened, getattr(gs, name), few), raising=False)

@@ -15,6 +15,8 @@ import goodstein as gs
 from goodstein.checking.result import WIDTH
 from goodstein.nulls import Null
 
+pytestmark = pytest.mark.usefixtures("few_samples")
+
 DOCS = Path(__file__).parents[1] / "docs" / "check.md"
 FAST = gs.WildBootstrap(199)
 MODEL = gs.families.Normal([0.0, 0.0])

@@ -19,6 +19,8 @@ from goodstein.command.strings import parse
 from goodstein.engine.progress import Progress
 from goodstein.nulls.holm import holm
 
+pytestmark = pytest.mark.usefixtures("few_samples")
+
 X = np.random.default_rng(5).normal(0.2, 1.1, size=(40, 2)).round(4)
 NORMAL = "normal:mean=0,0"
 NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"

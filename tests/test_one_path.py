@@ -13,6 +13,8 @@ from goodstein.data.rows import SeenRows
 from goodstein.families import ERGM, Dirichlet, Exponential, Normal, PoissonProcess
 from goodstein.models.provenance import Fit
 
+pytestmark = pytest.mark.usefixtures("few_samples")
+
 RNG = np.random.default_rng(20_261_116)
 X = RNG.standard_normal((60, 2))
 MODEL = Normal([0.0, 0.0])

@@ -19,6 +19,8 @@ from goodstein.data.points import Points
 from goodstein.report.citation import citations
 from goodstein.report.pictures import inline
 
+pytestmark = pytest.mark.usefixtures("few_samples")
+
 ROOT = Path(__file__).parents[1]
 HOSTILE = "<script>alert('1')</script>\"'><img src=x onerror=alert(2)>&amp;\x1b[31m\u202e$x^$_{"
 MODEL = gs.families.Normal([0.0, 0.0])
