@@ -172,7 +172,7 @@ def test_an_interruption_ends_the_work_and_the_watch(workers):
     assert module._watch.get() is None
 
 
-@pytest.mark.parametrize("progress", ["yes", 3, print.__class__, object(), [print], gs.Gaussian()], ids=repr)
+@pytest.mark.parametrize("progress", ["yes", 3, print.__class__, object(), [print], gs.Gaussian()])
 def test_what_cannot_be_told_is_refused_before_anything_else(progress):
     for call in CALLS.values():
         with pytest.raises(gs.InputError, match="`progress` must be True, False, a function"):
