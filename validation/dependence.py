@@ -206,6 +206,11 @@ def chains() -> Table:
         f"draws, or {SEVERAL} chains with n draws in all.",
         parts,
         trials=1000,
+        notes={
+            "* | wild, flip 0.5": "Liberal: the test takes dependent rows for independent ones.",
+            "hierarchical posterior, random walk, * | default": "Conservative: this walk moves so slowly that "
+            "600 draws make few batches; with the Hamiltonian sampler the level of the same model is kept.",
+        },
     )
 
 

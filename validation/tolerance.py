@@ -140,7 +140,7 @@ def size_tables() -> Iterator[Table]:
             *durations(TOLERANT, "tolerance", (0.0, 0.1), 200),
         ],
         trials=1000,
-        notes={"": BELOW},
+        notes={"*": BELOW},
     )
     yield Table(
         "Equivalence",
@@ -152,5 +152,5 @@ def size_tables() -> Iterator[Table]:
             shifted(0.5, (50, 200)),
         ],
         trials=1000,
-        notes={"": BELOW},
+        notes={"*": BELOW},
     )
