@@ -413,7 +413,7 @@ def test_members_with_different_numbers_of_observations_cannot_share_signs():
         gs.aggregated_test(sample(60), NORMAL, operators=operators, null=gs.WildBootstrap(), rng=1)
 
 
-@trials(80, 400)
+@trials(40, 400)
 @pytest.mark.parametrize(("d", "n"), [(1, 20), pytest.param(20, 10, marks=pytest.mark.slow)])
 def test_the_level_holds_in_small_samples(d, n, trials):
     """The centre of a dilation must not be that of the observation itself; 400 trials notice .10."""
@@ -425,7 +425,8 @@ def test_the_level_holds_in_small_samples(d, n, trials):
     check_level(found, 0.05, 0.2)
 
 
-@pytest.mark.parametrize(("parts", "alpha"), [(80, 0.5), pytest.param(200, 1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("parts", "alpha"), [(80, 0.5), (200, 1.0)])
+@pytest.mark.slow
 def test_simplices_of_many_parts_are_tested(parts, alpha):
     """∏ x_j underflows there, and second moments are many; other members see all that there is to see."""
     model = gs.families.Dirichlet(np.full(parts, alpha))

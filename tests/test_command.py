@@ -251,7 +251,7 @@ def test_options_of_a_fit(data):
         (("--resamples", 50), "WildBootstrap(n_resamples=50"),
         (("--null", "spectral"), "Spectral"),
         (("--null", "montecarlo", "--resamples", 19), "MonteCarlo(n_resamples=19"),
-        (("--null", "auto"), "MonteCarlo(n_resamples=999"),
+        (("--null", "auto"), "MonteCarlo(n_resamples=99"),
     ],
 )
 def test_null_distributions(data, options, null):

@@ -142,7 +142,11 @@ SAID = {
 }
 """What the words of each executed page say, in its names; with 19 simulated samples p is .05 or more."""
 
-LONG = {"how_large_a_sample"}
+LONG = {
+    "how_large_a_sample",
+    *(f"scenarios/{name}" for name in ("patterns", "large", "euclidean", "posterior")),
+}
+"""Pages that take long, which `make docs` runs as well."""
 
 
 def test_every_executed_page_is_here():
