@@ -209,7 +209,8 @@ def chains() -> Table:
         notes={
             "* | wild, flip 0.5": "Liberal: the test takes dependent rows for independent ones.",
             "hierarchical posterior, random walk, * | default": "Conservative: this walk moves so slowly "
-            "that 600 draws make few batches; with the Hamiltonian sampler the level of the same model is kept.",
+            "that 600 draws make few batches; with "
+            "the Hamiltonian sampler the level of the same model is kept.",
         },
     )
 
