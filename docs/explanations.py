@@ -36,7 +36,9 @@ model says the opposite.
 ## Samples with a known defect
 
 Of these {count}, `explain()` names the defect first in {named}. They are those of
-[examples/explanations.py](../examples/explanations.py).
+[examples/explanations.py](../examples/explanations.py). These samples were at hand while the views were made,
+so that says little by itself. In twenty other draws of each, 220 in all, the defect came first with an
+adjusted p-value of at most .05 in 195, and first with a larger one in at least 14 of the other 25.
 """
 
 
