@@ -123,10 +123,11 @@ def aggregated_test(
     --------
     >>> import goodstein as gs
     >>> model = gs.families.Dirichlet([0.5, 0.5, 0.5])
-    >>> gs.aggregated_test(model.sample(200, rng=1), model, rng=1).pvalue > 0.05
+    >>> null = gs.MonteCarlo(99)
+    >>> gs.aggregated_test(model.sample(100, rng=1), model, null=null, rng=1).pvalue > 0.05
     True
     >>> other = gs.families.Dirichlet([0.8, 0.5, 0.5])
-    >>> result = gs.aggregated_test(other.sample(200, rng=1), model, rng=1)
+    >>> result = gs.aggregated_test(other.sample(200, rng=1), model, null=null, rng=1)
     >>> result.pvalue <= 0.01
     True
     >>> len(result.members) > 3
