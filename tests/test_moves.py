@@ -14,7 +14,7 @@ from definitions import at_pairs
 from goodstein.operators.mode_search import find_modes
 from goodstein.operators.perturbed import moved
 from goodstein.pipeline.compose import compose
-from goodstein.tests_of_fit.mode_members import mode_members
+from goodstein.tests_of_fit.default_members import default_collection
 
 FAMILY = gs.families
 UNLIKE = FAMILY.GaussianMixture([0.6, 0.4], [-4.0, 5.0], [1.0, 0.3])
@@ -217,10 +217,12 @@ def test_what_cannot_be_moved_is_refused():
 
 
 def test_a_collection_asks_for_moves_where_modes_lie_apart():
-    (member,) = mode_members(compose(UNLIKE.sample(80, rng=1), bare(UNLIKE)))
-    assert isinstance(member.operator, gs.Perturbed) and "2 modes of bare" in member.reason
-    assert mode_members(compose(UNLIKE.sample(80, rng=1), UNLIKE.score)) == []
-    assert mode_members(compose(FAMILY.Normal().sample(80, rng=1), FAMILY.Normal())) == []
+    problem = compose(UNLIKE.sample(80, rng=1), bare(UNLIKE))
+    (member,) = default_collection(problem)["modes"]
+    assert isinstance(member.operator, gs.Perturbed)
+    assert len(member.operator.found(problem.model, problem.domain, problem.observations)) == 2
+    assert "modes" not in default_collection(compose(UNLIKE.sample(80, rng=1), UNLIKE.score))
+    assert "modes" not in default_collection(compose(FAMILY.Normal().sample(80, rng=1), FAMILY.Normal()))
     x = FAMILY.GaussianMixture([0.3, 0.7], UNLIKE.means, UNLIKE.covs).sample(100, rng=1)
     both = gs.aggregated_test(x, bare(UNLIKE), operators=[gs.Langevin(), gs.Perturbed()], rng=1)
     assert both.pvalue <= 0.01 and isinstance(both.operator, gs.Perturbed)

@@ -130,7 +130,8 @@ def combined(joint: JointCalibration, weights: Array, level: float = 0.05, *, me
 
     An adjusted p-value is the probability that any member shows as much evidence as this one, or the p-value
     of the whole test if that is larger: the closed test with the harmonic mean for the whole collection and
-    the smallest p-value for its parts (Marcus, Peritz, Gabriel, 1976; Westfall and Young, 1993).
+    the smallest p-value for its parts (Marcus, Peritz, Gabriel, 1976; Westfall and Young, 1993). All draws
+    are of the model, so that the error is that under the model, and not where only some members hold.
     """
     shown = evidence(joint)
     # What the user weighed stays as it was weighed.

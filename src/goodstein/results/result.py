@@ -60,7 +60,7 @@ class Member:
         U-statistic of KSD², and the p-value that this test would have had alone.
     adjusted_pvalue
         Probability that any member shows as much evidence as this one, or the p-value of the whole test if
-        that is larger: all members below a level are found at that level, whatever is true of the others.
+        that is larger. The model is what is rejected; of single members it says where to look, no more.
     evidence
         −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
         average.

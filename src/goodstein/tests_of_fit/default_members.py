@@ -29,9 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.data.points import Points, draw
-from goodstein.domains import Lattice, Simplex, Sphere, Torus
+from goodstein.domains import Box, Euclidean, Lattice, Simplex, Sphere, Torus
 from goodstein.errors import InputError, SamplingError
 from goodstein.kernels import IMQ, Gaussian, Hamming, Kernel, Median
+from goodstein.models.model import Model
 from goodstein.operators import (
     Coordinate,
     Counts,
@@ -57,7 +58,6 @@ from goodstein.operators.views.drawn import DrawnView, whitened
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
 from goodstein.survival.timing import Timing
-from goodstein.tests_of_fit.mode_members import mode_members
 from goodstein.types import Array
 
 SCORED = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
@@ -135,7 +135,7 @@ def default_collection(problem: Problem, simulated: bool = True) -> Kinds:
     """
     drawn = _drawn(problem)
     kinds = _by_identity(problem, drawn)
-    kinds["modes"] = [Entry(member.operator) for member in mode_members(problem)]
+    kinds["modes"] = _modes(problem)
     if drawn is not None:
         kinds |= _against_draws(problem, drawn, simulated)
     return {name: entries for name, entries in kinds.items() if entries}
@@ -184,6 +184,26 @@ def _flat(operator: Operator, d: int) -> Kinds:
         "spread": [Entry(Dilation(operator), [*gaussians(0.5), *multiquadrics(4.0)])],
         "moments": [Entry(Moments(1, operator))] if d <= WIDE else [],
     }
+
+
+def _modes(problem: Problem) -> list[Entry]:
+    """Moves between modes, where the model has a log density and modes of it are found that lie apart.
+
+    They are looked for among draws of the model, so that the data have no part in the choice; where it has
+    no sampler, among the data, which then say no more than where to look. :class:`GradientFree` is not for a
+    collection: nobody but the user knows a proposal.
+    """
+    model, domain = problem.model, problem.domain
+    if not isinstance(model, Model) or not isinstance(problem.data, Points) or model.estimated:
+        return []
+    if not model.has_logpdf or not isinstance(domain, Euclidean | Box):
+        return []
+    operator = Perturbed()
+    try:
+        modes = operator.found(model, domain, problem.observations)
+    except InputError:
+        return []
+    return [Entry(operator)] if len(modes) else []
 
 
 def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
