@@ -44,7 +44,7 @@ class Bound:
     unit: str = "×"
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.value:g} {self.unit}"
+        return f"{'≥' if self.at_least else '≤'} {self.value:g} {self.unit}".rstrip()
 
     def verdict(self, measured: float) -> str:
         """Whether it is met, or by how much it is missed."""
@@ -64,13 +64,18 @@ class Row:
     judged: bool = True
     remark: str = ""
 
+    @property
+    def more_is_better(self) -> bool:
+        """As its bound says; of what has none, a ratio to something of others."""
+        return self.bound.at_least if self.bound is not None else self.target in ("peers", "dask")
+
     def cells(self, judge: bool) -> list[str]:
         """The row as text."""
         if self.measured is None:
             return [self.target, self.what, "–", "–", "–", self.remark]
         spread = f"{number(self.measured.low)}–{number(self.measured.high)}"
         asked = str(self.bound) if self.bound is not None else "–"
-        value = f"{number(self.measured.value)} {self.unit}"
+        value = f"{number(self.measured.value)} {self.unit}".rstrip()
         return [self.target, self.what, value, spread, asked, self.remark or self._verdict(judge)]
 
     def _verdict(self, judge: bool) -> str:
@@ -101,7 +106,7 @@ def machine_facts(cores: int, load: float | None) -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "threadpoolctl"))
     others = ", ".join(f"{name} {installed_version(name)}" for name in ("stein-thinning", "coreax", "jax"))
     lines = [
-        f"- processor: {_processor()}, {cores} cores in use, {platform.system()} {platform.machine()}",
+        f"- processor: {processor()}, {cores} cores in use, {platform.system()} {platform.machine()}",
         f"- BLAS: {blas_in_use()}",
         f"- Python {platform.python_version()}, goodstein {gs.__version__}, {libraries}",
         f"- peers: {others}",
@@ -112,7 +117,8 @@ def machine_facts(cores: int, load: float | None) -> str:
     return "\n".join(lines)
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Its name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

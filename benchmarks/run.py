@@ -1,8 +1,9 @@
 """Compare goodstein with the matrix-product limit, with plain NumPy and with other packages.
 
 Run it with `make bench`. The table goes to the standard output, progress to the standard error, and a
-complete run writes RESULTS.md beside this file. It takes some minutes on two idle cores, half a minute with
-`--quick`.
+complete run writes RESULTS.md and RESULTS.svg beside this file and adds its ratios to history.csv; it ends
+with an error where one of them is worse than in the run before. It takes about a quarter of an hour on two
+idle cores, a minute or two with `--quick`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from report import PREAMBLE, Row, machine_facts, markdown_table
+from history import append, entries, previous, regressions
+from report import PREAMBLE, Row, machine_facts, markdown_table, processor
+from scaling import picture
 from targets import MEASUREMENTS, QUICK, Plan, Sizes
 
 from goodstein.engine.executors import available_cores
@@ -59,7 +62,15 @@ def main() -> None:
     if output is not None:
         output.write_text(text, encoding="utf-8")
         progress(f"written to {os.path.relpath(output)}")
+        if picture(output.with_suffix(".svg")):
+            progress(f"drawn in {os.path.relpath(output.with_suffix('.svg'))}")
+    if output == RESULTS:
+        now = entries(rows, processor())
+        worse = regressions(previous(processor()), now)
+        append(now)
+        if worse:
+            sys.exit("Worse than in the run before:\n" + "\n".join(f"- {line}" for line in worse))
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # worker processes import this file
     main()

@@ -12,6 +12,7 @@ import psutil
 from peers import coreax_value, stein_thinning_test
 from reference import full_matrix_test, matrix_product, per_draw_test
 from report import Bound, Row
+from scaling import exponents
 from subjects import aggregated, engine, points, public, v_statistic
 from timing import (
     Action,
@@ -259,6 +260,12 @@ def growth(plan: Plan) -> Iterator[Row]:
     times = by_turns(actions, 2, least=sizes.least, warm=False)
     what = f"engine orthogonal, n={sizes.huge} ÷ n={sizes.memory}"
     yield Row("8", what, ratio(times[str(sizes.huge)], times[str(sizes.memory)]), Bound(12))
+    plan.progress(f"peak memory: n={sizes.huge}")
+    before = _IMPORT_AND_DATA.format(n=sizes.huge, d=D)
+    after = before + _TEST.format(draws=sizes.draws, scheme="orthogonal", d=D)
+    used = peak_megabytes(after) - peak_megabytes(before)
+    what = f"peak memory of ksd_test, orthogonal, n={sizes.huge}"
+    yield Row("8", what, Ratio(used, used, used), Bound(200, unit="MB"), unit="MB")
 
 
 def many_draws(plan: Plan) -> Iterator[Row]:
@@ -292,6 +299,39 @@ def collections(plan: Plan) -> Iterator[Row]:
             threads = "one thread" if t == 1 else f"{t} threads"
             what = f"aggregated_test of ten bandwidths ÷ one ksd_test, n={n}, {family.__name__}, {threads}"
             yield Row("10", what, ratio(times[f"ten{t}"], times[f"one{t}"]), Bound(3))
+
+
+def growing(plan: Plan) -> Iterator[Row]:
+    """Target 11: exponents."""
+    sizes = plan.sizes
+    steps = tuple(sizes.medium // part for part in (4, 2, 1)) + sizes.large[:1]
+    yield from exponents(steps, plan.threads, sizes.slow_rounds, sizes.least, plan.progress)
+
+
+def dask_workers(plan: Plan) -> Iterator[Row]:
+    """Processes of a local Dask cluster against as many threads, the same numbers in the end."""
+    n = 5 * plan.sizes.medium
+    plan.progress(f"Dask: n={n}")
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        yield Row("dask", "two Dask workers", None, remark="not available")
+        return
+    x = points(n, D)
+    workers = plan.threads
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        actions = {
+            "dask": public(x, IMQ, "orthogonal", plan.sizes.draws, client),
+            "threads": public(x, IMQ, "orthogonal", plan.sizes.draws, workers),
+        }
+        if actions["dask"]().pvalue != actions["threads"]().pvalue:
+            raise AssertionError("Dask gives another p-value than threads.")
+        times = by_turns(actions, plan.sizes.slowest_rounds, least=plan.sizes.least)
+    what = f"ksd_test on {workers} Dask workers ÷ {workers} threads, n={n}, wall time"
+    yield Row("dask", what, ratio(times["dask"], times["threads"]), Bound(1.25))
 
 
 def peer_packages(plan: Plan) -> Iterator[Row]:
@@ -341,6 +381,8 @@ MEASUREMENTS: dict[Callable[[Plan], Iterator[Row]], tuple[str, ...]] = {
     collections: ("10",),
     plain_versions: ("3",),
     growth: ("8",),
+    growing: ("11",),
+    dask_workers: ("dask",),
     peer_packages: ("peers",),
 }
 """Every measurement with the targets that it is about, in the order in which they are made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import pickle
 import threading
@@ -21,6 +22,7 @@ from goodstein.engine.reduce import (
 )
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.engine.triangle import above_diagonal, upper_tiles
+from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError
 from goodstein.families import Dirichlet, LogNormal, Normal, StudentT
 from goodstein.kernels import IMQ, Gaussian
@@ -420,3 +422,25 @@ def test_a_factor_with_many_columns_is_not_thin():
     for columns, thin in ((5, True), (6, False)):
         form = Alone(LowRankForm(np.ones((10, columns))))
         assert (form.thin(signs) is not None) == thin and form.thin(None) is not None
+
+
+def test_threads_take_over_the_scratch_arrays_of_those_before():
+    """Fresh memory is paid for in page faults; two threads at a time never have the same."""
+
+    def addresses(pool):
+        barrier = threading.Barrier(2)
+
+        def address(_):
+            found = scratch("taken over", (1000,)).ctypes.data
+            barrier.wait(10)
+            return found
+
+        return set(pool.map(address, range(2)))
+
+    seen = []
+    for _ in range(2):
+        with ThreadPoolExecutor(2) as pool:
+            seen.append(addresses(pool))
+        gc.collect()
+    assert len(seen[0]) == len(seen[1]) == 2
+    assert seen[0] == seen[1]

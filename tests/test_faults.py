@@ -22,7 +22,7 @@ import pytest
 from scipy.special import ndtr
 
 import goodstein as gs
-from goodstein.engine import executors
+from goodstein.engine import shares
 from goodstein.families import Normal
 from goodstein.kernels import RadialKernel
 from goodstein.power.lock import Lock
@@ -123,14 +123,14 @@ def test_workers_hand_back_their_share_in_time(monkeypatch):
     taken = []
 
     class Here(Executor):
-        def submit(self, function, task, items):
+        def submit(self, function, task, items, seconds):
             future = Future()
-            future.set_result(function(task, items))
+            future.set_result(function(task, items, seconds))
             taken.append(len(future.result()))
             return future
 
     for seconds, most in ((0.0, 1), (60.0, 2)):  # 19 samples in 16 shares
-        monkeypatch.setattr(executors, "SLICE", seconds)
+        monkeypatch.setattr(shares.Pool, "seconds", seconds)
         taken.clear()
         again = CALLS["simulated"](workers=Here())
         np.testing.assert_array_equal(again.null_distribution, whole.null_distribution)

@@ -1,8 +1,8 @@
 """How far long work is: a line on a terminal's standard error stream, from two seconds on.
 
-The line holds an estimate of the time that is left of the present step, and of work that does not tell how
-far it is (:mod:`goodstein.engine.watching`) the time so far. A stream that the user names gets lines wherever
-it leads.
+The line holds an estimate of the time that is left of the present step, which long steps tell as soon as it
+is known, and of work that does not tell how far it is (:mod:`goodstein.engine.watching`) the time so far. A
+stream that the user names gets lines wherever it leads.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Progress:
         self._shown = not quiet and (self._live or stream is not None)
         self._ended = threading.Event()
         self._began = time.monotonic()
+        self._expected, self._news = "", threading.Event()
         self._step = (0, 0.0)
         """What was done when the present step began, and after how many seconds that was."""
 
@@ -46,6 +47,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
+        self._news.set()
         if self._shown:
             self._thread.join()
 
@@ -55,19 +57,28 @@ class Progress:
             self._step = (self._done, time.monotonic() - self._began)
         self._done, self._total = done, total
 
+    def expect(self, said: str) -> None:
+        """Say at once about how long the present step will take."""
+        self._expected = said
+        self._news.set()
+
     def line(self, seconds: float) -> str:
         """What is shown after so many seconds."""
+        if self._expected:
+            said, self._expected = f"{self.what} … {self._expected}", ""
+            return said
         done, total = self._in_step()
         if not 0 < done < total:
-            return f"{self.what} … {_spoken(seconds)}"
+            return f"{self.what} … {spoken(seconds)}"
         left = (seconds - self._step[1]) * (total - done) / done
-        return f"{self.what} … {100 * done // total} %, {_spoken(seconds)}, about {_spoken(left)} left"
+        return f"{self.what} … {100 * done // total} %, {spoken(seconds)}, about {spoken(left)} left"
 
     def _in_step(self) -> tuple[int, int]:
         return self._done - self._step[0], self._total - self._step[0]
 
     def _watch(self) -> None:
-        if self._ended.wait(PATIENCE):
+        self._news.wait(PATIENCE)
+        if self._ended.is_set():
             return
         with suppress(OSError, ValueError):  # nobody listens any more, which must not cost a result
             try:
@@ -97,7 +108,8 @@ class Progress:
             bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - self._began)
             while not self._ended.wait(INTERVAL):
                 done, total = self._in_step()
-                bar.update(task, description=self.what, completed=done, total=total or None)
+                what = f"{self.what}, {self._expected}" if self._expected else self.what
+                bar.update(task, description=what, completed=done, total=total or None)
 
     def _write_lines(self) -> None:
         """One line that is written over and over and then taken away, or one after the other into a file."""
@@ -107,7 +119,9 @@ class Progress:
             width = max(width, len(line))
             self._stream.write(f"\r{line:<{width}}" if self._live else f"{line}\n")
             self._stream.flush()
-            if self._ended.wait(INTERVAL if self._live else LOGGED):
+            self._news.wait(INTERVAL if self._live else LOGGED)
+            self._news.clear()
+            if self._ended.is_set():
                 break
         if self._live:
             self._stream.write(f"\r{'':<{width}}\r")
@@ -122,11 +136,11 @@ def _is_live(stream: Any) -> bool:
         return False
 
 
-def _spoken(seconds: float) -> str:
+def spoken(seconds: float) -> str:
     """A time in words.
 
-    >>> from goodstein.engine.progress import _spoken
-    >>> _spoken(3.2), _spoken(75), _spoken(7300)
+    >>> from goodstein.engine.progress import spoken
+    >>> spoken(3.2), spoken(75), spoken(7300)
     ('3 s', '1 min 15 s', '2 h 1 min')
     """
     whole = int(seconds)

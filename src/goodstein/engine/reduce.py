@@ -13,8 +13,7 @@ there are draws.
 matrix S_IJ = η_Iᵀ H_IJ η_J is formed, and the rows of a Hadamard matrix give M sign patterns over the blocks.
 Each of the G·M draws is exactly Rademacher by itself; the work is a product with G columns only.
 
-A matrix ττᵀ with a thin factor τ, (n, c), is never formed: Σ_i ε_i τ_i has c entries, and the work is linear
-in n.
+A matrix ττᵀ with a thin factor τ, (n, c), is never formed (:mod:`goodstein.engine.thin`).
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ import numpy.typing as npt
 
 from goodstein.engine.executors import Workers, run
 from goodstein.engine.signs import CHUNK, Signs, chained_signs, hadamard, independent_signs, permutation
+from goodstein.engine.thin import thin_forms
 from goodstein.engine.triangle import above_diagonal, areas
 from goodstein.engine.workspace import scratch
 from goodstein.numerics.ranges import cut
@@ -39,8 +39,17 @@ from goodstein.types import Array
 WIDTH = 2048
 """Columns of a strip that are held at a time."""
 
+MANY = 20_000
+"""Rows from which on memory counts more than a fraction of a millisecond."""
+
 MOST_APART = 1e24
 """Where the largest entry of the diagonal is more times the usual one, products are in double precision."""
+
+MOST_HELD = 1 << 24
+"""Signs that are held for thin factors; more are made anew, part by part."""
+
+MOST_PARTS = 32
+"""Parts of the rows of a thin factor, for each of which a sum is held."""
 
 
 def strip_height(n: int) -> int:
@@ -161,17 +170,8 @@ def joint_quadratic_forms(
         if factor is None:
             found += [next(by_strips) for _ in bundle.scales]
         else:
-            found.append(_by_factor(factor if order is None else factor[order], weights))
+            found.append(thin_forms(factor.__getitem__, len(factor), weights, workers=1))
     return np.array([statistic for statistic, _ in found]), np.array([draws for _, draws in found])
-
-
-def _by_factor(tau: Array, weights: Weights | None) -> tuple[float, Array]:
-    """U of the form ττᵀ, and its draws."""
-    n = len(tau)
-    trace, total = float(np.einsum("ij,ij->", tau, tau)), tau.sum(axis=0)
-    squares = np.empty(0) if weights is None else weights.thin_squares(tau)
-    pairs = n * (n - 1)
-    return (float(total @ total) - trace) / pairs, np.asarray((squares - trace) / pairs)
 
 
 def _by_strips(
@@ -189,6 +189,8 @@ def _by_strips(
     scales = [scale for bundle in bundles for scale in bundle.scales]
     precision = np.float64 if any(bundle.wide for bundle in bundles) else np.float32
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
+    if n >= MANY and (workers is None or isinstance(workers, int)):
+        task.prepare()
     results = run(task, strips, workers, size=n, costs=areas(strips, n))
     pairs = n * (n - 1)
     found = []
@@ -208,6 +210,11 @@ class _StripTask:
     count: int
     tile: int
     precision: type[np.floating[Any]]
+
+    def prepare(self) -> None:
+        """Make what all tiles share: threads that begin together would each make it, at a peak of memory."""
+        for bundle in self.bundles:
+            bundle.fill(slice(0, 1), slice(0, 1), np.empty((1, len(bundle.scales), 1), self.precision))
 
     def __call__(self, rows: slice) -> tuple[Array, list[Array]]:
         """For every form, the sum of the strip's entries above the diagonal, and its share of the draws."""
@@ -265,13 +272,27 @@ class IndependentSigns:
             shares.append(np.einsum("bi,bi->b", self.signs[:, rows], product).astype(np.float64))
         return shares
 
-    def thin_squares(self, tau: Array) -> Array:
-        """‖Σ_i ε_i τ_i‖² for every draw."""
-        squares = np.empty(self.count)
-        for some in cut(0, self.count, CHUNK):
-            product = self.signs[some].astype(np.float64) @ tau
-            squares[some] = np.einsum("bc,bc->b", product, product)
-        return squares
+    def parts(self) -> list[slice]:
+        """Rows whose sums with signs are taken together; never from the workers."""
+        step = CHUNK * max(4, -(-self.n // (CHUNK * MOST_PARTS)))
+        return [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
+
+    def some_signs(self, rows: slice) -> Signs:
+        """Signs of some rows, (count, rows)."""
+        if self.n * self.count <= MOST_HELD:
+            return self.signs[:, rows]
+        if self.flip == 0.5:
+            return independent_signs(self.seed, rows.stop, self.count, rows.start)
+        return chained_signs(self.seed, rows.stop, self.count, self.flip, self.starts, rows.start)
+
+    @property
+    def relative(self) -> bool:
+        """Whether signs of some rows are multiples of the last one before, for which nobody waits."""
+        return self.flip != 0.5 and self.n * self.count > MOST_HELD
+
+    def joined(self, sums: Sequence[Array]) -> Array:
+        """Σ_i ε_i τ_i, (count, c), from those of all parts."""
+        return np.asarray(sum(sums[1:], start=sums[0]))
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """Σ_{i<j} ε_i ε_j H_ij for every draw, from the partial results of all strips, in their order."""
@@ -353,14 +374,23 @@ class OrthogonalSigns:
             shares[:, i, :, first + skip : first + len(col_edges) - 1] = sums.swapaxes(0, 1)
         return list(shares)
 
-    def thin_squares(self, tau: Array) -> Array:
-        """‖Σ_i ε_i τ_i‖² for every draw, from the sums Σ η_i τ_i over each block."""
-        sums = np.stack(
-            [self.signs[:, a:b].astype(np.float64) @ tau[a:b] for a, b in pairwise(self.edges)]
-        )  # (M, vectors, c)
-        mixed = (hadamard(self.blocks) @ sums.reshape(self.blocks, -1)).reshape(sums.shape)
-        squares: Array = np.einsum("mgc,mgc->gm", mixed, mixed)
-        return squares.reshape(-1)[: self.count]
+    def parts(self) -> list[slice]:
+        """The blocks."""
+        return [slice(a, b) for a, b in pairwise(self.edges)]
+
+    def some_signs(self, rows: slice) -> Signs:
+        """η of some rows, (vectors, rows)."""
+        if self.n * self.vectors <= MOST_HELD:
+            return self.signs[:, rows]
+        return independent_signs(self.seed, rows.stop, self.vectors, rows.start)
+
+    relative = False
+
+    def joined(self, sums: Sequence[Array]) -> Array:
+        """Σ_i ε_i τ_i, (count, c), from the sums Σ η_i τ_i over each block."""
+        stacked = np.stack(sums)  # (M, vectors, c)
+        mixed = (hadamard(self.blocks) @ stacked.reshape(self.blocks, -1)).reshape(stacked.shape)
+        return np.swapaxes(mixed, 0, 1).reshape(-1, stacked.shape[2])[: self.count]
 
     def draws(self, partials: Sequence[Array]) -> Array:
         """All Hadamard patterns of all sign vectors."""

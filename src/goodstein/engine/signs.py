@@ -18,34 +18,40 @@ CHUNK = 256
 Signs = npt.NDArray[np.float32]
 
 
-def independent_signs(seed: int, n: int, draws: int) -> Signs:
-    """Independent ±1, (draws, n) in float32."""
-    out = np.empty((draws, _padded(n)), np.float32)
+def independent_signs(seed: int, n: int, draws: int, first: int = 0) -> Signs:
+    """Independent ±1 of the rows from `first` to n, (draws, n − first) in float32."""
+    begin = first // CHUNK * CHUNK
+    out = np.empty((draws, _padded(n) - begin), np.float32)
     table = _byte_table()
-    for start in range(0, n, CHUNK):
+    for start in range(begin, n, CHUNK):
         raw = np.random.Philox(key=[seed, start // CHUNK]).random_raw(draws * (CHUNK // 64))
         signs = table[raw.astype("<u8", copy=False).view(np.uint8)].view(np.int8)
-        out[:, start : start + CHUNK] = signs.reshape(draws, CHUNK)
-    return out[:, :n]
+        out[:, start - begin : start - begin + CHUNK] = signs.reshape(draws, CHUNK)
+    return out[:, first - begin : n - begin]
 
 
-def chained_signs(seed: int, n: int, draws: int, flip: float, starts: Sequence[int] = (0,)) -> Signs:
-    """Markov chains of ±1 along the rows that change sign with probability `flip`, (draws, n).
+def chained_signs(
+    seed: int, n: int, draws: int, flip: float, starts: Sequence[int] = (0,), first: int = 0
+) -> Signs:
+    """Markov chains of ±1 along the rows that change sign with probability `flip`, (draws, n − first).
 
-    Those that begin in rows `starts`, the first of which is 0, are independent of each other.
+    Those that begin in rows `starts`, the first of which is 0, are independent of each other. From a `first`
+    row on, a multiple of 256, they are those of all rows times their sign in the row before.
     """
-    chances = np.full(_padded(n), flip)
-    chances[list(starts)] = 0.5
-    out = np.empty((draws, _padded(n)), np.float32)
+    chances = np.full(_padded(n) - first, flip)
+    begins = np.asarray(starts)
+    chances[begins[(begins >= first) & (begins < n)] - first] = 0.5
+    out = np.empty((draws, _padded(n) - first), np.float32)
     last = np.zeros((draws, 1), bool)
-    for start in range(0, n, CHUNK):
+    for start in range(first, n, CHUNK):
         generator = np.random.Generator(np.random.Philox(key=[seed, start // CHUNK]))
         uniform = generator.random((draws, CHUNK))
-        changes = uniform < chances[start : start + CHUNK]
+        place = slice(start - first, start - first + CHUNK)
+        changes = uniform < chances[place]
         negative = np.logical_xor.accumulate(np.hstack([last, changes]), axis=1)[:, 1:]
         last = negative[:, -1:]
-        out[:, start : start + CHUNK] = np.where(negative, np.float32(-1), np.float32(1))
-    return out[:, :n]
+        out[:, place] = np.where(negative, np.float32(-1), np.float32(1))
+    return out[:, : n - first]
 
 
 def permutation(seed: int, n: int) -> npt.NDArray[np.intp]:

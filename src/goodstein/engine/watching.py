@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from goodstein.constraints import is_function
-from goodstein.engine.progress import Progress
-from goodstein.errors import must, warn
+from goodstein.engine.progress import Progress, spoken
+from goodstein.errors import must, warn, warn_at_once
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -28,27 +28,46 @@ ProgressLike: TypeAlias = "bool | Callable[[int, int], object] | TextIO | None"
 
 Tell: TypeAlias = Callable[[int, int], object]
 
+Foretell: TypeAlias = Callable[[float, int], None]
+"""Told of the seconds that a step will take, and of how many work at it."""
+
+PROBE = 1.0
+"""Seconds from which on it is told how long the rest will take."""
+
+WORTH_SAYING, LONG = 10.0, 600.0
+"""Seconds from which on somebody wants to know beforehand, and from which on to do something else."""
+
 PAUSE = 0.05
 """Seconds between two calls of a function of the user's, the first and the last of a step excepted."""
+
+
+class Finished(Protocol):
+    """Called with the work that was done, and whether it was done just now."""
+
+    def __call__(self, amount: float, anew: bool = True) -> None:
+        """So much is done."""
 
 
 class Watch:
     """Counts what is done of what is known to be there; both only grow."""
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell = tell
+    def __init__(self, tell: Tell | None, foretell: Foretell | None = None) -> None:
+        self._tell, self._foretell = tell, foretell
         self._done, self._total, self._said = 0, 0, 0.0
         self.failure: Exception | None = None
 
-    def begin(self, count: int, work: float) -> Callable[[float], None]:
+    def begin(self, count: int, work: float, hands: int) -> Finished:
         """A step of so many pieces, which are so much work in all; call what is returned with that done."""
         before, finished = self._total, 0.0
         self._total += count
         self._say(before, always=True)
+        forecast = None if self._foretell is None else Forecast(work, hands, self._foretell)
 
-        def add(amount: float) -> None:
+        def add(amount: float, anew: bool = True) -> None:
             nonlocal finished
             finished += amount
+            if forecast is not None:
+                forecast.add(amount, anew)
             done = before + min(round(count * finished / work), count)
             if done > self._done:
                 self._say(done, always=done == self._total)
@@ -66,24 +85,50 @@ class Watch:
             self._tell, self.failure = None, error
 
 
+class Forecast:
+    """How long a step will take, from the first pieces of it: a probe whose work is not lost.
+
+    The first piece itself does not count: whatever all of them need is made with it.
+    """
+
+    def __init__(self, work: float, hands: int, foretell: Foretell) -> None:
+        self._left, self._hands, self._seen = work, hands, 0
+        self._foretell: Foretell | None = foretell
+
+    def add(self, amount: float, anew: bool) -> None:
+        """So much was done, just now or by somebody before."""
+        self._left -= amount
+        if self._foretell is None or not anew:
+            return
+        self._seen += 1
+        now = time.monotonic()
+        if self._seen == 1:
+            self._start = now, self._left
+        elif self._seen > 2 * self._hands and now - self._start[0] >= PROBE:
+            seconds = self._left * (now - self._start[0]) / (self._start[1] - self._left)
+            if seconds > WORTH_SAYING:
+                self._foretell(seconds, self._hands)
+            self._foretell = None
+
+
 NOBODY = Watch(None)
 """The watch inside a piece of work."""
 
 _watch: ContextVar[Watch | None] = ContextVar("_watch", default=None)
 
 
-def begin(count: int, work: float | None = None) -> Callable[[float], None]:
+def begin(count: int, work: float | None = None, hands: int = 1) -> Finished:
     """Begin a step of so many pieces, or none; what is returned is called with the work that was done.
 
-    All pieces are `work`, a number in any unit; None says that each piece is one.
+    All pieces are `work`, a number in any unit; None says that each piece is one. So many `hands` do it.
     """
     watch = _watch.get()
     if watch is None or watch is NOBODY or not count:
         return _unheard
-    return watch.begin(count, count if work is None else work)
+    return watch.begin(count, count if work is None else work, hands)
 
 
-def _unheard(amount: float) -> None:
+def _unheard(amount: float, anew: bool = True) -> None:
     """Nobody watches."""
 
 
@@ -109,11 +154,15 @@ class watching:
         What the user passed; :class:`InputError` where it is of no use.
     what
         What is being done, for the line on the terminal.
+    advice
+        What to do about work that will take more than ten minutes, of which a warning tells at once, whether
+        or not anybody watches.
     """
 
-    def __init__(self, progress: Any, what: str = "Testing") -> None:
+    def __init__(self, progress: Any, what: str = "Testing", advice: str | None = None) -> None:
         self._line: Progress | None = None
         self._tell: Tell | None = None
+        self._advice = advice
         if progress is None or progress is False:
             return
         if progress is True:
@@ -132,12 +181,20 @@ class watching:
 
     def __enter__(self) -> None:
         self._token: Token[Watch | None] | None = None
-        if self._tell is None or _watch.get() is not None:
+        if (self._tell is None and self._advice is None) or _watch.get() is not None:
             return
-        self._watch = Watch(self._tell)
+        self._watch = Watch(self._tell, self._foretell)
         self._token = _watch.set(self._watch)
         if self._line is not None:
             self._line.__enter__()
+
+    def _foretell(self, seconds: float, hands: int) -> None:
+        """Say how long a step will take, and what to do about it."""
+        said = f"about {spoken(seconds)} on {hands} core{'' if hands == 1 else 's'}"
+        if self._line is not None:
+            self._line.expect(said)
+        if self._advice is not None and seconds > LONG:
+            warn_at_once(f"This will take {said}. {self._advice}", RuntimeWarning)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._token is None:

@@ -166,8 +166,8 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     unit = weight_unit(weight)
     value = value * unit
     size = root_mean_square(value)
-    # A coordinate in which nothing is seen has no unit but that of the points.
-    size = np.where(size > 0, size, 1.0 / _spread(points))
+    # A coordinate in which nothing is seen, or too little to be squared, has no unit but that of the points.
+    size = np.where(size > np.sqrt(np.finfo(float).tiny), size, 1.0 / _spread(points))
     free = np.arange(m)
     if weight is not None and weight.ndim == 2:
         free = np.flatnonzero(np.ptp(weight * unit, axis=0) <= CONSTANT)
@@ -215,9 +215,9 @@ def _regressed(points: Array, value: Array, moments: Array) -> tuple[Array, floa
     found = -0.5 * (slopes + slopes.T) + spread
     try:
         np.linalg.cholesky(found)
+        noise = min(1.0, float(np.trace(np.linalg.solve(found, spread))) / m)
     except np.linalg.LinAlgError:
         return moments, 1.0
-    noise = min(1.0, float(np.trace(np.linalg.solve(found, spread))) / m)
     mean = value.mean(axis=0)
     return found + np.outer(mean, mean), noise
 

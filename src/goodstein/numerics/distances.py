@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
 MAX_SPREAD = 1e7
 """How far points may lie from their centre, squared and in squared bandwidths, for products to be precise:
 their rounding error is about eps·‖x‖²."""
+
+
+AT_ONCE = 1 << 14
+"""Distances that are made at a time."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,10 @@ def squared_distances(x: Array, y: Array) -> Array:
            [13.]])
     """
     rho = np.zeros((len(x), len(y)))
-    for i in range(x.shape[1]):
-        rho += (x[:, i, None] - y[:, i]) ** 2
+    # A few rows at a time, so that they stay in the cache for all coordinates.
+    for rows in cut(0, len(x), max(1, AT_ONCE // max(1, len(y)))):
+        difference = np.empty_like(rho[rows])
+        for i in range(x.shape[1]):
+            np.subtract(x[rows, i, None], y[:, i], out=difference)
+            rho[rows] += np.square(difference, out=difference)
     return rho

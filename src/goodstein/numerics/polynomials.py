@@ -87,16 +87,32 @@ def harmonic(m: int, degree: int) -> Array:
     return np.asarray(vectors[rank:].T)
 
 
-def legendre(u: Array, degree: int) -> tuple[Array, Array]:
-    """√(2k + 1) P_k(2u − 1), k = 1, …, degree, orthonormal on (0, 1), and derivatives in u, (…, degree)."""
-    x = 2.0 * u - 1.0
-    before, here = np.ones_like(x), x
-    slope_before, slope = np.zeros_like(x), np.ones_like(x)
-    found, slopes = [], []
-    for k in range(1, degree + 1):
-        found.append(math.sqrt(2 * k + 1) * here)
-        slopes.append(2.0 * math.sqrt(2 * k + 1) * slope)
-        before, here = here, ((2 * k + 1) * x * here - k * before) / (k + 1)
-        # P′_(k+1) = P′_(k−1) + (2k + 1)P_k.
-        slope_before, slope = slope, slope_before + (2 * k + 1) * before
-    return np.stack(found, axis=-1), np.stack(slopes, axis=-1)
+def legendre(u: Array, degree: int) -> Array:
+    """√(2k + 1) P_k(2u − 1), k = 0, …, degree, orthonormal on (0, 1), (…, 1 + degree)."""
+    return np.asarray(_sizes(degree) * np.stack(_legendre(2.0 * u - 1.0, degree), axis=-1))
+
+
+def over_survival(v: Array, degree: int) -> Array:
+    """∫₀ᵘ w_k(s)/(1 − s) ds at u = 1 − exp(−v) for these polynomials w_k, k = 0, …, degree, (…, 1 + degree).
+
+    (k + 1)P_(k+1)(x) = (2k + 1)xP_k − kP_(k−1) with x = 1 − 2(1 − s) and (2k + 1)P_k = P′_(k+1) − P′_(k−1)
+    give (k + 1)I_(k+1) = (2k + 1)I_k − [P_(k+1) − P_(k−1)]₀ᵘ − kI_(k−1), of which no solution grows.
+    """
+    u = -np.expm1(-v)
+    found, integrals = _legendre(2.0 * u - 1.0, degree), [v, v - 2.0 * u][: degree + 1]
+    for k in range(1, degree):
+        change = found[k + 1] - found[k - 1]  # at u = 0 both are (−1)^(k+1)
+        integrals.append(((2 * k + 1) * integrals[k] - change - k * integrals[k - 1]) / (k + 1))
+    return np.asarray(_sizes(degree) * np.stack(integrals, axis=-1))
+
+
+def _legendre(x: Array, degree: int) -> list[Array]:
+    """P_0, …, P_degree."""
+    found = [np.ones_like(x), x]
+    for k in range(1, degree):
+        found.append(((2 * k + 1) * x * found[k] - k * found[k - 1]) / (k + 1))
+    return found[: degree + 1]
+
+
+def _sizes(degree: int) -> Array:
+    return np.asarray(np.sqrt(2.0 * np.arange(degree + 1) + 1.0))

@@ -173,6 +173,16 @@ class SteinFeatures(Located):
         phi, slope = kernel.profiles(np.einsum("ij,ij->i", difference, difference), order=1)
         return np.asarray(self.value * phi[:, None] + self.along(difference) * (2.0 * slope)[:, None])
 
+    def times(self, weights: Array) -> SteinFeatures:
+        """w_i ξ_i; made once for all kernels that see them."""
+        known: tuple[Array, SteinFeatures] | None = self.__dict__.get("_times")
+        if known is None or known[0] is not weights:
+            g = np.ones(len(self)) if self.weight is None else self.weight
+            scaled = weights.reshape(-1, *[1] * (g.ndim - 1)) * g
+            known = (weights, SteinFeatures(self.points, weights[:, None] * self.value, scaled))
+            self.__dict__["_times"] = known
+        return known[1]
+
     def equals(self, other: SteinFeatures) -> bool:
         """Whether all numbers are the same."""
         if (self.weight is None) is not (other.weight is None):
@@ -253,6 +263,9 @@ class SteinForm(BlockForm):
 
     def block(self, rows: slice, cols: slice) -> Array:
         return self.prepared.block(rows, cols)
+
+    def weighted(self, weights: Array) -> SteinForm:
+        return SteinForm(self.features.times(weights), self.kernel)
 
     @property
     def thin_points(self) -> Placed | None:

@@ -60,6 +60,10 @@ class BlockForm(ABC):
         """
         return DenseForm(self.matrix()).take(index)
 
+    def weighted(self, weights: Array) -> BlockForm:
+        """The form of w_i ξ_i, which is w_i w_j H_ij."""
+        return WeightedForm(self, weights)
+
     def matrix(self) -> Array:
         """The whole matrix, (n, n)."""
         out = np.empty((self.n, self.n))
@@ -176,6 +180,34 @@ class DenseForm(BlockForm):
         return self._values.diagonal().copy()
 
 
+class WeightedForm(BlockForm):
+    """w_i w_j H_ij, with weights of the observations, (n,)."""
+
+    def __init__(self, inner: BlockForm, weights: Array) -> None:
+        self._inner, self._weights = inner, weights
+
+    @property
+    def n(self) -> int:
+        return self._inner.n
+
+    def take(self, index: Any) -> WeightedForm:
+        return WeightedForm(self._inner.take(index), self._weights[index])
+
+    def block(self, rows: slice, cols: slice) -> Array:
+        block = self._inner.block(rows, cols)
+        block *= self._weights[rows, None]
+        block *= self._weights[cols]
+        return block
+
+    def diagonal(self) -> Array:
+        return np.asarray(self._weights**2 * self._inner.diagonal())
+
+    @property
+    def factor(self) -> Array | None:
+        tau = self._inner.factor
+        return None if tau is None else self._weights[:, None] * tau
+
+
 class LowRankForm(BlockForm):
     """The matrix τ τᵀ of finitely many features, of which only τ, (n, c), is held."""
 
@@ -198,6 +230,10 @@ class LowRankForm(BlockForm):
 
     def diagonal(self) -> Array:
         """‖τ(x_i)‖², (n,)."""
+        return self._squares.copy()
+
+    @cached_property
+    def _squares(self) -> Array:
         return np.asarray(np.einsum("ij,ij->i", self.tau, self.tau))
 
     def mean(self) -> float:
@@ -211,4 +247,4 @@ class LowRankForm(BlockForm):
     @cached_property
     def statistic(self) -> float:
         """U = n/(n − 1)·‖mean τ‖² − mean‖τ‖²/(n − 1), in linear time."""
-        return float((self.n * self.mean() - self.diagonal().mean()) / (self.n - 1))
+        return float((self.n * self.mean() - self._squares.mean()) / (self.n - 1))

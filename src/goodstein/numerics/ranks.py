@@ -1,0 +1,43 @@
+"""Ranks of the entries of columns, equal ones sharing the mean of theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from goodstein.types import Array
+
+Places = npt.NDArray[np.intp]
+
+
+def doubled_ranks(x: Array, order: Places | None = None) -> Places:
+    """Twice the ranks of each column of x (n, d), from 1 on: whole numbers even where entries tie.
+
+    `order` is that of every column, where it is known already, ties in any order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.numerics.ranks import doubled_ranks
+    >>> doubled_ranks(np.array([[3.0], [1.0], [3.0]])).ravel().tolist()
+    [5, 2, 5]
+    """
+    order = np.argsort(x, axis=0) if order is None else order
+    ranks = np.empty(x.shape, np.intp)
+    np.put_along_axis(ranks, order, sum(_runs(np.take_along_axis(x, order, axis=0))) + 2, axis=0)
+    return ranks
+
+
+def _runs(ordered: Array) -> tuple[Places, Places]:
+    """The places of the first and the last entry that equals each, (n, d), in columns in ascending order."""
+    n = len(ordered)
+    place = np.broadcast_to(np.arange(n)[:, None], ordered.shape)
+    differ = ordered[1:] != ordered[:-1]
+    if differ.all():
+        return place, place
+    first, last = place.copy(), place.copy()
+    first[1:][~differ] = 0
+    last[:-1][~differ] = n - 1
+    np.maximum.accumulate(first, axis=0, out=first)
+    last[::-1] = np.minimum.accumulate(last[::-1], axis=0)
+    return first, last
