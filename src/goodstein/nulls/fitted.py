@@ -128,7 +128,9 @@ class FittedWildBootstrap(WildBootstrap):
     def where_known(cls, problem: Problem, n_resamples: int) -> FittedWildBootstrap | None:
         """For a model that knows that it was fitted to these very data, if it can be corrected for that."""
         fit = problem.model.provenance
-        if fit is None or fit.influence is None or not fit.exact(fit.rows.among(problem.observations)):
+        if problem.data.weights is not None or fit is None or fit.influence is None:
+            return None
+        if not fit.exact(fit.rows.among(problem.observations)):
             return None
         null = cls(n_resamples)
         try:

@@ -1,0 +1,1 @@
+"""Streams of observations: evidence that may be looked at at any time."""
