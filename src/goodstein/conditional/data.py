@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from goodstein.data.base import Data
-from goodstein.errors import DomainError, InputError, SamplingError
+from goodstein.errors import DomainError, InputError, SamplingError, must
 from goodstein.types import Array, Column
 from goodstein.validation import as_data
 
@@ -43,6 +44,28 @@ class Paired(Data):
             )
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "y", y)
+
+    @classmethod
+    def of_fit(cls, results: Any) -> Paired:
+        """The pairs that a regression of statsmodels was fitted to.
+
+        x has the regressors, then those of extra zeros unless that is a constant alone, then the offset with
+        the logarithm of the exposure, if there is one: as the results take them as a model.
+        """
+        model: Any = getattr(results, "model", None)
+        if getattr(model, "exog", None) is None or getattr(model, "endog", None) is None:
+            raise must("results", "what fit() of a regression of statsmodels returns", results)
+        x, zeros = [np.asarray(model.exog)], getattr(model, "exog_infl", None)
+        if zeros is not None and np.ptp(zeros, axis=0).any():
+            x.append(np.asarray(zeros))
+        if cls.has_offset(model):
+            x.append(_offset(model)[:, None])
+        return cls(np.hstack(x), np.asarray(model.endog))
+
+    @staticmethod
+    def has_offset(model: Any) -> bool:
+        """Whether a regression of statsmodels has an offset or an exposure."""
+        return bool(_offset(model).any())
 
     def __len__(self) -> int:
         return len(self.x)
@@ -112,7 +135,9 @@ class Paired(Data):
             domain.validate(drawn.reshape(self.outcomes.shape))
         except DomainError as error:
             raise DomainError(f"The sampler of {model.name} leaves the domain: {error.bare}") from None
-        return Paired(self.x, drawn.reshape(self.y.shape))
+        other = copy.copy(self)  # with x itself, by which what depends on x alone is known again
+        object.__setattr__(other, "y", drawn.reshape(self.y.shape))
+        return other
 
     def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Paired:
         """n pairs with x from these data, drawn with replacement, and y from the model."""
@@ -121,6 +146,19 @@ class Paired(Data):
     def describe(self) -> str:
         p, q = self.covariates.shape[1], self.outcomes.shape[1]
         return f"{len(self)} pairs (x, y), x with {_count(p)}, y with {_count(q)}"
+
+
+def _offset(model: Any) -> Array:
+    """What is added to the regressors, (n,): statsmodels keeps the logarithm of an exposure."""
+    inner = getattr(model, "model_main", model)
+    parts = [getattr(inner, key, None) for key in ("offset", "exposure")]
+    if hasattr(inner, "_offset_exposure"):
+        parts = [inner._offset_exposure]
+    total = np.zeros(len(model.endog))
+    for part in parts:
+        if part is not None:
+            total = total + np.asarray(part, np.float64)
+    return total
 
 
 def _column_wise(values: Any, name: str) -> Array:

@@ -84,33 +84,22 @@ class Conditional(Wrapping):
             raise InputError("`operator` of Conditional must be an operator in y, not another Conditional.")
         if self.operator is not None and not may_take(self.operator, Points):
             raise must("operator", "an operator in y such as Langevin()", self.operator, "Conditional")
-        kernel = self.x_kernel
-        if kernel is not None and (isinstance(kernel, type) or not callable(kernel)):
-            raise InputError(
-                "`x_kernel` must be a kernel such as Gaussian(), or a function of two sets of rows, got "
-                f"{kernel!r}."
-            )
+        require_kernel(self.x_kernel, "x_kernel")
 
     def choose(self, domain: Domain) -> Operator:
         return default_operator(domain)
 
     def fitted(self, data: Paired, domain: Domain) -> Conditional:
         inner = self.inner(domain).fitted(data.outcomes, domain)
-        x = data.covariates
-        if not np.ptp(x, axis=0).any():
-            return replace(self, operator=inner, x_kernel=Constant())
-        kernel = _as_kernel(self.x_kernel)
-        if self.x_kernel is None and x.shape[1] > 1:  # covariates may be measured in different units
-            kernel = Whitened(kernel, metric="spread")
         try:
-            return replace(self, operator=inner, x_kernel=kernel.fitted(x))
+            return replace(self, operator=inner, x_kernel=fitted_kernel(self.x_kernel, data.covariates))
         except InputError as error:
             raise error.told("x") from None
 
     def features(self, model: ConditionalModel, domain: Domain, data: Paired) -> ConditionalFeatures:
         """Those of the inner operator, with the score given each row's x, and x itself."""
         inner = self.inner(domain).features(model.given(data), domain, data.outcomes)
-        return ConditionalFeatures(inner, data.covariates, _as_kernel(self.x_kernel))
+        return ConditionalFeatures(inner, data.covariates, as_kernel(self.x_kernel))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What the inner operator needs, at some rows of covariates."""
@@ -141,7 +130,26 @@ class Conditional(Wrapping):
         return [compare_scores(model.given(some).score, numerical.score, some.outcomes, domain)]
 
 
-def _as_kernel(x_kernel: Any) -> Kernel:
+def require_kernel(kernel: Any, name: str) -> None:
+    """Raise where a kernel in covariates is none."""
+    if kernel is not None and (isinstance(kernel, type) or not callable(kernel)):
+        raise InputError(
+            f"`{name}` must be a kernel such as Gaussian(), or a function of two sets of rows, got "
+            f"{kernel!r}."
+        )
+
+
+def fitted_kernel(x_kernel: Any, x: Array) -> Kernel:
+    """The kernel in x with its bandwidth fixed, in units of the spread of each column if it is ours."""
+    if not np.ptp(x, axis=0).any():
+        return Constant()
+    kernel = as_kernel(x_kernel)
+    if x_kernel is None and x.shape[1] > 1:  # covariates may be measured in different units
+        kernel = Whitened(kernel, metric="spread")
+    return kernel.fitted(x)
+
+
+def as_kernel(x_kernel: Any) -> Kernel:
     """The kernel in x: the user's, who may pass a function, or the default one."""
     kernel = HALF_MEDIAN if x_kernel is None else x_kernel
     return kernel if isinstance(kernel, Kernel) else _Function(kernel)

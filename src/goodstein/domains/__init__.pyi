@@ -9,7 +9,9 @@ from goodstein.domains.circle import Torus as Torus
 from goodstein.domains.euclidean import Euclidean as Euclidean
 from goodstein.domains.lattice import Lattice as Lattice
 from goodstein.domains.lonlat import from_lonlat as from_lonlat
+from goodstein.domains.naturals import Naturals as Naturals
 from goodstein.domains.polygon import Polygon as Polygon
 from goodstein.domains.polytope import Polytope as Polytope
 from goodstein.domains.simplex import Simplex as Simplex
 from goodstein.domains.sphere import Sphere as Sphere
+from goodstein.domains.states import StateSpace as StateSpace

@@ -68,11 +68,17 @@ class Sphere(OfDimension):
         bad = ~self.contains(x)
         if bad.any():
             first = int(np.argmax(bad))
+            remedy = (
+                "goodstein never renormalises; divide by the norm, in double precision, if that is meant: "
+                "x = np.asarray(x, dtype=float); x = x / np.linalg.norm(x, axis=1, keepdims=True)."
+            )
+            # Two columns that no scale turns into directions, but which a map may have.
+            if self.dim == 2 and (np.abs(x) <= [360.0, 90.0]).all() and np.median(norms) > 2.0:
+                remedy = f"{Sphere(3).other_columns(2)} {remedy}"
             refuse_rows(
                 bad,
                 f"are not unit vectors within {ROUNDING:g}: the norm of row {first} is {norms[first]:.10g}.",
-                "goodstein never renormalises; divide by the norm, in double precision, if that is meant: "
-                "x = np.asarray(x, dtype=float); x = x / np.linalg.norm(x, axis=1, keepdims=True).",
+                remedy,
             )
 
     def project(self, x: Array, vectors: Array) -> Array:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -42,6 +45,9 @@ class Operator(ABC):
 
     changes_model: ClassVar[bool] = False
     """Whether :meth:`null_model` puts another model in the place of the one that was given."""
+
+    corrects_fit: ClassVar[bool] = False
+    """Whether its features know that the model was fitted to the very data, so that no null has to."""
 
     conditions_suffice: ClassVar[bool] = False
     """Whether :meth:`conditions` look at the score already, or none is used."""
@@ -114,6 +120,32 @@ class Operator(ABC):
     def given(self) -> Any:
         """What the user handed in, or what stands for it in a result."""
         return self
+
+
+_shared: ContextVar[list[tuple[Any, ...]] | None] = ContextVar("features that several operators share")
+
+
+@contextmanager
+def sharing_features() -> Iterator[None]:
+    """What :func:`features_of` finds in here is found once: several members of a collection hold the same."""
+    token = _shared.set([])
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def features_of(operator: Operator, model: Any, domain: Domain, data: Any) -> Features:
+    """The features of an operator, those from before where the same was asked."""
+    known = _shared.get(None)
+    what = (operator, model, domain, data)
+    for *others, features in known or ():
+        if all(one is other for one, other in zip(what, others, strict=True)):
+            return features  # type: ignore[no-any-return]
+    found = operator.features(model, domain, data)
+    if known is not None:
+        known.append((*what, found))
+    return found
 
 
 class OwnOperator(Own, Operator):

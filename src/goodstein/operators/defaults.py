@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from goodstein.domains import Chart, Domain, Lattice, Simplex, Sphere, Torus
+from goodstein.domains.states import States
 from goodstein.errors import must
 from goodstein.lazy import deferred
 from goodstein.operators.base import Operator
@@ -12,6 +13,7 @@ from goodstein.operators.standardised import Standardised
 
 coordinate = deferred("goodstein.operators.coordinate")
 difference = deferred("goodstein.operators.difference")
+jumps = deferred("goodstein.operators.jumps")
 second_order = deferred("goodstein.operators.second_order")
 
 
@@ -26,6 +28,7 @@ def default_operator(domain: Domain) -> Operator:
       alternatives along the first axis;
     - on circles, tori and charts :class:`goodstein.Coordinate`;
     - on a lattice :class:`goodstein.Difference` with bound 10, so that a few rare states do no harm;
+    - on counts and other states with neighbours :class:`goodstein.Jumps`;
     - on a simplex :class:`goodstein.LogRatio`;
     - elsewhere :class:`goodstein.Standardised` with the domain's auxiliary function, and without boundary
       :class:`goodstein.Langevin`.
@@ -42,6 +45,8 @@ def default_operator(domain: Domain) -> Operator:
         chosen = coordinate.Coordinate()
     elif isinstance(domain, Lattice):
         chosen = difference.Difference(bound=10.0)
+    elif isinstance(domain, States):
+        chosen = jumps.Jumps()
     elif isinstance(domain, Simplex):
         chosen = LogRatio()
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -67,13 +67,7 @@ def log_ratios_at(
     model: Model, lattice: Lattice, data: Array, rows: Index, columns: Index, step: int = 1
 ) -> Array:
     """The same for some rows and columns only, (k,)."""
-    here = log_probability(model, lattice, data)
-    if not np.isfinite(here).all():
-        raise ScoreError(
-            f"{model.name} has log probability {here[~np.isfinite(here)][0]} at "
-            f"{describe_rows(~np.isfinite(here))}, so these states cannot occur under the model. Remove "
-            "them, or correct the model."
-        )
+    here = require_possible(model, log_probability(model, lattice, data))
     moved = lattice.decode((lattice.encode(data) + step) % len(lattice.levels))
     result = np.empty(len(rows))
     for part in cut(0, len(rows), max(1, MAX_NUMBERS // data.shape[1])):
@@ -82,6 +76,17 @@ def log_ratios_at(
         shifted[np.arange(len(row)), column] = moved[row, column]
         result[part] = log_probability(model, lattice, shifted)
     return np.asarray(result - here[rows])
+
+
+def require_possible(model: Any, logs: Array) -> Array:
+    """Log probabilities of observed states, (n,); raises where one of them cannot occur."""
+    impossible = ~np.isfinite(logs)
+    if impossible.any():
+        raise ScoreError(
+            f"{model.name} has log probability {logs[impossible][0]} at {describe_rows(impossible)}, so "
+            "these states cannot occur under the model. Remove them, or correct the model."
+        )
+    return logs
 
 
 def log_probability(model: Model, lattice: Lattice, states: Array) -> Array:

@@ -17,7 +17,7 @@ from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
-from goodstein.lazy import Kept
+from goodstein.lazy import FEW, Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm
@@ -32,6 +32,8 @@ RESOLVED = 1e-13
 """Differences of features below this share of the largest are rounding errors."""
 SMALLEST = 1e-10
 """Eigenvalues of the landmarks' matrix below this share of the largest are rounding errors."""
+HELD = 1 << 23
+"""Draws times things made of them that are kept: all members of a collection ask in turn."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,11 @@ class Drawn(Located):
     others: Array
     landmarks: Array
     weights: Array | None = None
-    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
+    _kept: Kept = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n, m, _ = self.others.shape
+        object.__setattr__(self, "_kept", Kept(max(FEW, HELD // (n * m))))
 
     @property
     def points(self) -> Array:

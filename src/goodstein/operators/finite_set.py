@@ -13,7 +13,7 @@ from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, RadialKernel
 from goodstein.kernels.frames import Frame, Located
 from goodstein.kernels.lattice import LatticeKernel
-from goodstein.operators.base import Operator, Wrapping
+from goodstein.operators.base import Operator, Wrapping, features_of
 from goodstein.stein.features import SteinFeatures
 from goodstein.stein.forms import LowRankForm
 from goodstein.types import Array
@@ -86,7 +86,7 @@ def plain_features(
     how: str = "looked at in a finite set of locations",
 ) -> SteinFeatures:
     """The features of an operator, which must be of the plain kind for what is done with them."""
-    features = operator.features(model, domain, data)
+    features = features_of(operator, model, domain, data)
     if type(features) is not SteinFeatures:
         raise InputError(
             f"{operator!r} has a Stein kernel of its own form, which cannot be {how}. Use ksd_test with "

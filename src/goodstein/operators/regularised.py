@@ -427,6 +427,7 @@ class Factor:
             shifted = reference.matrix()
             shifted.flat[:: m + 1] += m * ridge
             self.lower = np.linalg.cholesky(shifted)
+        self._weighted: tuple[Array, Array] | None = None
 
     @cached_property
     def inverse(self) -> Single:
@@ -435,6 +436,15 @@ class Factor:
 
         eye = np.eye(len(self.lower))
         return np.asarray(solve_triangular(self.lower, eye, lower=True, check_finite=False), np.float32)
+
+    def weighted(self, tau: Array) -> Array:
+        """τᵀ (L Lᵀ)⁻¹ τ at the reference points, (c, c); they are the same for all data."""
+        if self._weighted is None or not np.array_equal(self._weighted[0], tau):
+            from scipy.linalg import solve_triangular
+
+            solved = solve_triangular(self.lower, tau, lower=True, check_finite=False)
+            self._weighted = tau, solved.T @ solved
+        return self._weighted[1]
 
 
 @dataclass(frozen=True)
@@ -459,6 +469,16 @@ class Projection:
                 solved = solve_triangular(self.factor.lower, block, lower=True, check_finite=False)
                 w[cols.start - start : cols.stop - start] = solved.T
         return w
+
+    def sums(self) -> tuple[float, float] | None:
+        """‖Σ_i W_i‖² and Σ_i ‖W_i‖² where h = ττᵀ: with W = τ (L⁻¹τ(Z))ᵀ they need no W."""
+        tau = self.form.factor
+        if tau is None:
+            return None
+        inner = self.factor.weighted(tau[self.reference])
+        tau = tau[self.rest]
+        total = tau.sum(axis=0)
+        return float(total @ inner @ total), float(np.vdot(tau.T @ tau, inner))
 
     @property
     def single(self) -> Array:
@@ -493,13 +513,12 @@ class RegularisedForm(BlockForm):
         return self._inner.vanishes
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        return self._reduced(self._projected)
+        return self._reduced(*_sums(self._projected))
 
-    def _reduced(self, w: Array) -> tuple[BlockForm | None, float, float]:
+    def _reduced(self, square: float, squares: float) -> tuple[BlockForm | None, float, float]:
+        """From the square of the sum of all W, and the sum of their squares."""
         inner, factor, rest = self._inner.reduced()
-        total = w.sum(axis=0)
-        rest -= float(total @ total) - float(np.vdot(w, w))
-        return inner, factor / self._ridge, rest / self._ridge
+        return inner, factor / self._ridge, (rest - (square - squares)) / self._ridge
 
     def diagonal(self) -> Array:
         w = self._projected
@@ -518,5 +537,14 @@ class DrawnForm(RegularisedForm):
         return self._projection.values
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        # 1/λ multiplies rounding errors.
-        return self._reduced(self._projection.single if self._strength >= SINGLE else self._projected)
+        found = self._projection.sums()
+        if found is None:
+            # 1/λ multiplies rounding errors.
+            found = _sums(self._projection.single if self._strength >= SINGLE else self._projected)
+        return self._reduced(*found)
+
+
+def _sums(w: Array) -> tuple[float, float]:
+    """‖Σ_i W_i‖² and Σ_i ‖W_i‖²."""
+    total = w.sum(axis=0)
+    return float(total @ total), float(np.vdot(w, w))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goodstein.constraints import check_count
-from goodstein.domains import Domain, Lattice
+from goodstein.domains import Domain
 from goodstein.numerics.polynomials import legendre
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import Names, named
@@ -69,7 +69,7 @@ class DrawnMargins(DrawnView):
         return f"the distribution of {named(self.column, names)}"
 
     def seen(self, points: Array, domain: Domain) -> Array:
-        basis = None if isinstance(domain, Lattice) else domain.basis
+        basis = None if domain.discrete else domain.basis
         columns = points if basis is None else points @ basis
         if self.column is None:
             return columns
@@ -90,4 +90,4 @@ def _ranked(x: Array, ordered: Array, degree: int) -> Array:
     for j, column in enumerate(ordered.T):
         below, upto = (np.searchsorted(column, x[:, j], side) for side in ("left", "right"))
         u[:, j] = (below + upto) / (2.0 * len(column))
-    return legendre(u, degree)[0].reshape(len(x), -1)
+    return legendre(u, degree)[..., 1:].reshape(len(x), -1)

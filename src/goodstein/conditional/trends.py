@@ -1,0 +1,107 @@
+"""Few functions of covariates, along which views look at residuals."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from goodstein.conditional.data import Paired
+from goodstein.constraints import check_count
+from goodstein.errors import InputError
+from goodstein.numerics.polynomials import legendre
+from goodstein.operators.views.base import FiniteView
+from goodstein.operators.views.columns import as_column
+from goodstein.types import Array
+
+RESOLVED = 1e-9
+"""Combinations of functions that vary by less than this share of the largest are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trends:
+    """Functions of covariates whose matrix of second moments over the data is the identity.
+
+    They span the constant and the polynomials up to a degree in the ranks of every covariate, or of one. A
+    model of y given x says nothing of x, so that they may come from the covariates of the data; ranks mind
+    neither units nor outliers.
+    """
+
+    ordered: Array
+    """The covariates of the data, each in its order, (n, p)."""
+    degree: int
+    covariate: int | None
+    rotation: Array
+
+    @classmethod
+    def of(cls, x: Array, degree: int, covariate: int | None = None) -> Trends:
+        """Those of covariates (n, p)."""
+        some = x if covariate is None else x[:, [covariate]]
+        raw = cls(np.sort(some, axis=0), degree, covariate, np.eye(1 + degree * some.shape[1]))
+        every = raw(x)
+        values, vectors = np.linalg.eigh(every.T @ every / len(x))
+        kept = values > RESOLVED * values[-1]
+        return cls(raw.ordered, degree, covariate, vectors[:, kept] / np.sqrt(values[kept]))
+
+    def __call__(self, x: Array) -> Array:
+        """At rows of covariates, (n, p) to (n, functions)."""
+        columns = [np.ones((len(x), 1))]
+        some = x if self.covariate is None else x[:, [self.covariate]]
+        for column, known in zip(some.T, self.ordered.T, strict=True):
+            below, upto = (np.searchsorted(known, column, side) for side in ("left", "right"))
+            columns.append(legendre((below + upto) / (2.0 * len(known)), self.degree)[:, 1:])
+        return np.asarray(np.hstack(columns) @ self.rotation)
+
+
+class TrendView(FiniteView):
+    """A view of residuals along covariates: features of y given x times functions of x.
+
+    A frozen dataclass with the fields ``covariate``, ``trend`` and ``trends``, which the data fill.
+    """
+
+    covariate: int | None
+    trend: int
+    trends: Trends | None
+
+    takes = Paired
+    usual_trend = 3
+
+    def check_trends(self) -> None:
+        """Raise where the fields cannot be what they are."""
+        name = type(self).__name__
+        check_count(self.trend, "trend", 0, of=name)
+        if self.covariate is not None:
+            object.__setattr__(self, "covariate", as_column(self.covariate, f"`covariate` of {name}"))
+
+    def with_trends(self, data: Paired) -> Self:
+        """With the functions of x that are made of the covariates of the data."""
+        x = data.covariates
+        if self.covariate is not None and self.covariate >= x.shape[1]:
+            raise InputError(
+                f"{self!r} looks along covariate {self.covariate}, but x has the columns 0 to "
+                f"{x.shape[1] - 1}."
+            )
+        fitted = copy.copy(self)
+        object.__setattr__(fitted, "trends", Trends.of(x, self.trend, self.covariate))
+        return fitted
+
+    def along_what(self) -> str:
+        """Along what, in words."""
+        if self.trend == 0:
+            return ""
+        return " along all covariates" if self.covariate is None else f" along covariate {self.covariate}"
+
+    def __repr__(self) -> str:
+        inside = [] if self.operator is None else [f"operator={self.operator!r}"]
+        return f"{type(self).__name__}({', '.join([*self._arguments(), *inside])})"
+
+    def _arguments(self) -> list[str]:
+        own = [] if self.covariate is None else [f"covariate={self.covariate}"]
+        return own if self.trend == self.usual_trend else [*own, f"trend={self.trend}"]
+
+
+def along(features: Array, curves: Array) -> Array:
+    """Features of y given x, (n, c), times every function of x, (n, b), side by side, (n, c·b)."""
+    return np.asarray((features[:, :, None] * curves[:, None, :]).reshape(len(features), -1))

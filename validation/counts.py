@@ -1,0 +1,223 @@
+"""Counts without an upper limit: sizes, and power beside tests of dispersion, of cells and of rootograms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+from tables import KSD, Array, Table, Test, against, aggregated, fitted, ksd, named, simulated, true
+
+import goodstein as gs
+from goodstein.families import (
+    Binomial,
+    ConwayMaxwellPoisson,
+    Geometric,
+    Multinomial,
+    NegativeBinomial,
+    Poisson,
+    Product,
+    ZeroInflated,
+)
+
+RARE = {"Poisson, mean 0.1": Poisson(0.1)}
+ONE = {
+    **RARE,
+    "Poisson, mean 1": Poisson(1.0),
+    "Poisson, mean 3": Poisson(3.0),
+    "Poisson, mean 10⁴": Poisson(1e4),
+    "negative binomial, mean 3, size 0.5": NegativeBinomial(3.0, 0.5),
+    "geometric, p = .2": Geometric(0.2),
+    "binomial, 7 trials, p = .3": Binomial(7, 0.3),
+    "Conway–Maxwell–Poisson, ν = 2.5": ConwayMaxwellPoisson(4.0, 2.5),
+    "Poisson, mean 3, 20% extra zeros": ZeroInflated(Poisson(3.0), 0.2),
+}
+SEVERAL = {
+    "multinomial, 3 kinds, total 10": Multinomial(10, [0.5, 0.3, 0.2]),
+    "Poisson, means 1, 10 and 1000": Poisson([1.0, 10.0, 1000.0]),
+    "Poisson and geometric": Product([Poisson(2.0), Geometric(0.4)]),
+}
+THREE = {"Poisson, mean 3": Poisson(3.0)}
+FITS: dict[str, tuple[Any, Any]] = {
+    "Poisson": (Poisson(3.0), Poisson.fit),
+    "negative binomial": (NegativeBinomial(3.0, 2.0), NegativeBinomial.fit),
+    "zero-inflated Poisson": (ZeroInflated(Poisson(3.0), 0.2), ZeroInflated.fit),
+}
+
+
+def size_tables() -> Iterator[Table]:
+    wild, again = gs.FittedWildBootstrap(), gs.ParametricBootstrap(Poisson.fit, 39)
+    yield Table(
+        "Counts",
+        'Models on ℕ^d; the default is `Jumps("edges")` with a Gaussian kernel of √x. Those that are fitted '
+        "were fitted to the very data by maximum likelihood.",
+        [
+            *(true({name: model}, ksd()) for name, model in (ONE | SEVERAL).items()),
+            true(THREE, ksd("Jumps('states')", operator=gs.Jumps("states"))),
+            true(RARE, ksd(null=gs.MonteCarlo(99)), (50,)),
+            true(THREE, {"aggregated_test": aggregated}, (100,)),
+            *(
+                true({f"{name}, fitted": model}, named(fitted, null=wild, fit=fit))
+                for name, (model, fit) in FITS.items()
+            ),
+            true({"Poisson, fitted": Poisson(3.0)}, named(fitted, null=again, fit=Poisson.fit), (50,)),
+        ],
+        notes={
+            "Poisson, mean 0.1* | default": "Liberal: at n = 50 five of the counts are not zero, and "
+            "carry the statistic; without any of them nothing balances the zeros. `ksd_test` warns. Monte "
+            "Carlo calibration keeps the level.",
+            "Poisson, mean 0.1* | Monte Carlo*": "Conservative: the statistic depends on the numbers of ones "
+            "and twos, takes few values, and draws that equal it count against it.",
+        },
+    )
+    yield Table(
+        "Regressions of counts",
+        "A count given two covariates; `statsmodels` fits them to the very data, and the test takes account "
+        "of that. The fitted wild bootstrap is what `ksd_test` takes where nothing is said.",
+        [
+            true({"Poisson regression": LINE}, {"default": regression}, sample_null=partial(pairs, LINE)),
+            true(
+                {"GLM, Poisson, fitted": LINE},
+                {"fitted wild, B=999": partial(refitted, kind="glm")},
+                sample_null=partial(pairs, LINE),
+            ),
+            true(
+                {"NegativeBinomial, fitted": OVER},
+                {"fitted wild, B=999": partial(refitted, kind="nb")},
+                (200,),
+                sample_null=partial(pairs, OVER),
+            ),
+        ],
+    )
+
+
+def mean(x: Array) -> Array:
+    return np.exp(0.9 + x @ np.array([0.4, -0.3]))
+
+
+def poisson(y: Array, x: Array) -> Array:
+    return y * np.log(mean(x)) - mean(x) - gammaln(y + 1)
+
+
+LINE = gs.ConditionalModel(
+    logpdf=poisson,
+    sample=lambda x, rng: rng.poisson(mean(x)).astype(float),
+    domain=gs.Naturals(1),
+    name="Poisson regression",
+)
+OVER = gs.ConditionalModel(
+    logpdf=poisson,  # not used: the model that is tested is fitted
+    sample=lambda x, rng: rng.poisson(mean(x) * rng.gamma(2.0, 0.5, len(x))).astype(float),
+    domain=gs.Naturals(1),
+    name="negative binomial regression",
+)
+
+
+def pairs(model: gs.ConditionalModel, n: int, rng: Any) -> tuple[Array, Array]:
+    x = rng.standard_normal((n, 2))
+    return x, model.sample(x, rng)
+
+
+def regression(data: Any, model: Any, **options: Any) -> Any:
+    return gs.conditional_ksd_test(*data, model, workers=1, **options)
+
+
+def refitted(data: Any, _: Any, *, kind: str, rng: Any) -> Any:
+    """The test of the regression that statsmodels fits to the data."""
+    import statsmodels.api as sm
+
+    x, y = data
+    design = np.column_stack([np.ones(len(x)), x])
+    if kind == "glm":
+        found = sm.GLM(y, design, family=sm.families.Poisson()).fit()
+    else:
+        found = sm.NegativeBinomial(y, design).fit(disp=0, maxiter=200)
+    return gs.conditional_ksd_test(design, y, found, workers=1, rng=rng)
+
+
+# Power.
+
+
+def dispersion(x: Array, model: Any) -> float:
+    """The index of dispersion about the mean of the model, Σ(x − λ)²/λ."""
+    return float(((x - model.rate) ** 2 / model.rate).sum())
+
+
+def total(x: Array, model: Any) -> float:
+    return float(x.sum())
+
+
+def zeros(x: Array, model: Any) -> float:
+    return float((x == 0).sum())
+
+
+def cells(x: Array, model: Any) -> tuple[Array, Array]:
+    """Observed and expected numbers of 0, 1, …, the last being that and more, of which 5 are expected."""
+    p = np.exp(model.logpdf(np.arange(200.0)[:, None]))
+    last = int(np.flatnonzero(len(x) * np.cumsum(p[::-1])[::-1] >= 5)[-1])
+    expected = len(x) * np.append(p[:last], p[last:].sum())
+    return np.bincount(np.minimum(x[:, 0], last).astype(int), minlength=last + 1), expected
+
+
+def pearson(x: Array, model: Any) -> float:
+    seen, expected = cells(x, model)
+    return float(((seen - expected) ** 2 / expected).sum())
+
+
+def rootogram(x: Array, model: Any) -> float:
+    """The longest hanging root, 2|√O − √E|: the statistic behind simultaneous bands of a rootogram."""
+    seen, expected = cells(x, model)
+    return float(2 * np.abs(np.sqrt(seen) - np.sqrt(expected)).max())
+
+
+RIVALS: dict[str, Test] = {
+    "dispersion": simulated(dispersion, 1999, two_sided=True),
+    "mean": simulated(total, 1999, two_sided=True),
+    "zeros": simulated(zeros, 1999, two_sided=True),
+    "Pearson": simulated(pearson, 1999),
+    "rootogram": simulated(rootogram, 1999),
+}
+OURS: dict[str, Test] = {
+    "aggregated_test": aggregated,
+    "Jumps, edges": KSD,
+    "Jumps, states": partial(KSD, operator=gs.Jumps("states")),
+    "Jumps, states, narrow": partial(KSD, operator=gs.Jumps("states"), kernel=gs.Gaussian(gs.Median())),
+}
+ABOUT = (
+    " Dispersion, mean and zeros are two-sided tests of Σ(x − λ)²/λ, Σx and the number of zeros; Pearson's "
+    "test and the longest hanging root look at the numbers of 0, 1, …, with at least five expected in the "
+    "last. Their null distributions are simulated."
+)
+
+
+def power_tables() -> Iterator[Table]:
+    truths = {
+        "negative binomial, size 6": NegativeBinomial(3.0, 6.0),
+        "5% extra zeros": ZeroInflated(Poisson(3.0), 0.05),
+        "10% extra zeros": ZeroInflated(Poisson(3.0), 0.1),
+        "10% extra zeros, same mean": ZeroInflated(Poisson(3.0 / 0.9), 0.1),
+        "mean 3.5": Poisson(3.5),
+        "binomial, 6 trials": Binomial(6, 0.5),
+        "Conway–Maxwell–Poisson, ν = 1.5": ConwayMaxwellPoisson(3.1, 1.5),
+        "geometric": Geometric(0.25),
+    }
+    yield against(Poisson(3.0), 100, OURS | RIVALS)(
+        "counts: Poisson of mean 3", "A hundred counts; the data follow other laws." + ABOUT, truths
+    )
+    many = {
+        "negative binomial, variance 1.5 times as large": NegativeBinomial(100.0, 200.0),
+        "mean 103": Poisson(103.0),
+        "two means, 92 and 108": gs.Model(
+            logpdf=lambda x: np.logaddexp(Poisson(92.0).logpdf(x), Poisson(108.0).logpdf(x)) - np.log(2),
+            sample=lambda n, rng: rng.poisson(rng.choice([92.0, 108.0], (n, 1))).astype(float),
+            domain=gs.Naturals(1),
+            batched=True,
+            name="two means",
+        ),
+        "1% zeros": ZeroInflated(Poisson(100.0), 0.01),
+    }
+    yield against(Poisson(100.0), 100, OURS | RIVALS)(
+        "counts: Poisson of mean 100", "A hundred large counts." + ABOUT, many
+    )
