@@ -217,8 +217,8 @@ def test_the_parametric_bootstrap_refits_with_lifelines():
             lambda: lifelines.NelsonAalenFitter().fit(DATA.durations, DATA.event_observed),
             "NelsonAalenFitter is a step function made of the data",
         ),
-        (lambda: lifelines.CoxPHFitter(), r"CoxPHFitter is not a model of one distribution.*regression"),
-        (lambda: lifelines.WeibullAFTFitter(), "WeibullAFTFitter is not a model of one distribution"),
+        (lambda: lifelines.CoxPHFitter(), r"CoxPHFitter is not fitted yet.*regression"),
+        (lambda: lifelines.WeibullAFTFitter(), r"WeibullAFTFitter is not fitted yet. Call \.fit\(df"),
         (
             lambda: lifelines.WeibullFitter().fit_left_censoring(DATA.durations, DATA.event_observed),
             r"fitted to left-censored durations. Only right-censored.*families.Weibull",
@@ -227,15 +227,17 @@ def test_the_parametric_bootstrap_refits_with_lifelines():
             lambda: lifelines.WeibullFitter().fit_interval_censoring(DATA.durations, DATA.durations + 0.1),
             "fitted to interval-censored durations",
         ),
-        (
-            lambda: lifelines.WeibullFitter().fit(
-                DATA.durations, DATA.event_observed, entry=0.5 * DATA.durations
-            ),
-            r"fitted to durations with late entry \(left truncation\)",
-        ),
     ],
-    ids=["not fitted", "Kaplan-Meier", "Nelson-Aalen", "Cox", "AFT", "left", "interval", "entry"],
+    ids=["not fitted", "Kaplan-Meier", "Nelson-Aalen", "Cox", "AFT", "left", "interval"],
 )
 def test_messages(make, message):
     with pytest.raises(InputError, match=message):
         as_survival_model(make())
+
+
+def test_entries_that_were_lost_are_missed():
+    late = gs.Censored(DATA.durations, DATA.event_observed, 0.5 * DATA.durations)
+    fitter = lifelines.WeibullFitter().fit(DATA.durations, DATA.event_observed, entry=late.entry)
+    assert 0 < gs.ksd_test(late, fitter, rng=1).pvalue <= 1
+    with pytest.raises(InputError, match=r"have no entry time here, but had one.*Censored\(.*entry\)"):
+        gs.ksd_test(DATA, fitter, rng=1)

@@ -11,20 +11,25 @@ from goodstein.foreign import describe, require_instance, roots, unusable
 from goodstein.lazy import deferred
 from goodstein.models.provenance import provenance_of
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.regression import AnySurvival, SurvivalRegression
+from goodstein.validation import is_frame
 
 lifelines = deferred("goodstein.adapters.lifelines")
 scipy_survival = deferred("goodstein.adapters.scipy_survival")
+step_hazards = deferred("goodstein.adapters.step_hazards")
 
 ACCEPTED = """\
   - a distribution with a hazard from goodstein.families, such as Exponential or Weibull
   - a frozen distribution of scipy.stats on the half-line, such as scipy.stats.weibull_min(2)
-  - a fitted univariate fitter of lifelines
+  - a fitted model of lifelines, univariate or a regression
+  - an estimator with predict_cumulative_hazard_function, as scikit-survival has them
   - functions: SurvivalModel(hazard=..., cumulative_hazard=...)
+  - functions of times and covariates: SurvivalRegression(cumulative_hazard=...)
   - any object with methods .hazard(t) and .cumulative_hazard(t)"""
 
 
-def as_survival_model(model: Any) -> SurvivalModel:
-    """Turn a distribution, a fitted estimator or an object with hazards into a :class:`SurvivalModel`.
+def as_survival_model(model: Any) -> AnySurvival:
+    """Turn a distribution, a fitted estimator or an object with hazards into a model of durations.
 
     An object of a user's own may also have ``log_hazard_derivative(t)``, ``sample(n, rng)`` and an attribute
     ``hazard_at_zero``.
@@ -37,7 +42,7 @@ def as_survival_model(model: Any) -> SurvivalModel:
     >>> model.hazard([0.5, 1.0])
     array([1., 2.])
     """
-    if isinstance(model, SurvivalModel):
+    if isinstance(model, SurvivalModel | SurvivalRegression):
         return model
     require_instance(model)
     origins = roots(model)
@@ -45,9 +50,11 @@ def as_survival_model(model: Any) -> SurvivalModel:
         return lifelines.from_fitter(model)  # type: ignore[no-any-return]
     if "scipy" in origins:
         return _from_methods(scipy_survival.ScipySurvival(model))
+    if callable(getattr(model, "predict_cumulative_hazard_function", None)):
+        return step_hazards.from_steps(model)  # type: ignore[no-any-return]
     if callable(getattr(model, "hazard", None)) and callable(getattr(model, "cumulative_hazard", None)):
         return _from_methods(model)
-    swapped = " Are data and model swapped?" if hasattr(model, "__array__") else ""
+    swapped = " Are data and model swapped?" if hasattr(model, "__array__") or is_frame(model) else ""
     raise unusable(
         f"{describe(model)} has no hazard, which a test of durations needs.{swapped} Accepted are\n{ACCEPTED}"
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.adapters.lifelines_regression import from_cox, from_regression
 from goodstein.data.rows import SeenRows
 from goodstein.errors import InputError, heard
 from goodstein.families.base import LIKELIHOOD, Family
@@ -20,8 +21,9 @@ from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.weibull import Weibull
 from goodstein.foreign import bases, unusable
 from goodstein.models.provenance import Fit, Refitting
-from goodstein.survival.data import Censored, as_censored
+from goodstein.survival.data import OTHER_CENSORING, Censored, as_censored
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.regression import AnySurvival
 from goodstein.types import Array
 
 CURVES = {
@@ -41,14 +43,19 @@ SAME: dict[str, tuple[type[Lifetimes], tuple[str, ...]]] = {
 """Fitters of the same distributions as ours, and the attributes that are their parameters."""
 
 
-def from_fitter(fitter: Any) -> SurvivalModel:
-    """Turn a fitted parametric fitter of lifelines into a survival model.
+def from_fitter(fitter: Any) -> AnySurvival:
+    """Turn a fitted fitter of lifelines into a model of durations.
 
     Exponential, Weibull, log-normal, log-logistic and piecewise exponential fitters become the same
     distribution of :mod:`goodstein.families`, all of it in closed form. Others, also those of your own,
     are asked for their hazards, and the log hazard is differentiated numerically.
     """
     name = type(fitter).__name__
+    inside = getattr(fitter, "_model", fitter)  # CoxPHFitter has one for each kind of baseline
+    regressions = {"ParametricRegressionFitter": from_regression, "SemiParametricPHFitter": from_cox}
+    for kind in bases(inside) & regressions.keys():
+        _require_right_censoring(fitter, name)
+        return regressions[kind](inside)
     _require_parametric(fitter)
     if not hasattr(fitter, "_fitted_parameters_"):
         raise unusable(f"lifelines' {name} is not fitted yet. Call .fit(durations, event_observed) first.")
@@ -86,14 +93,15 @@ class FitterAgain(Refitting):
 
     def __call__(self, data: Any) -> SurvivalModel | Lifetimes:
         observed = as_censored(data, repr(self))
-        if family := self._family():
+        if not observed.late and (family := self._family()):
             return family(observed)
-        return from_fitter(self._fitted(observed))
+        return from_fitter(self._fitted(observed))  # type: ignore[return-value]
 
     def begun(self, data: Any) -> FitterAgain:
-        if self._family():
+        observed = as_censored(data, repr(self))
+        if self._family() and not observed.late:
             return self
-        return FitterAgain(self._fitted(as_censored(data, repr(self))))
+        return FitterAgain(self._fitted(observed))
 
     def _family(self) -> Callable[[Censored], Lifetimes] | None:
         """The fit of the same distribution of ours, or None."""
@@ -107,13 +115,13 @@ class FitterAgain(Refitting):
     def _fitted(self, data: Censored) -> Any:
         fitter = copy.copy(self.fitter)
         if not hasattr(fitter, "_fitted_parameters_"):
-            return fitter.fit(data.durations, data.event_observed)
+            return fitter.fit(data.durations, data.event_observed, entry=data.entry)
         start = np.asarray(fitter._fitted_parameters_)
         found = _maximum(fitter, start, data)
         if found is None:
-            return fitter.fit(data.durations, data.event_observed, initial_point=start)
+            return fitter.fit(data.durations, data.event_observed, entry=data.entry, initial_point=start)
         fitter.durations, fitter.event_observed = data.durations, data.event_observed.astype(int)
-        fitter.weights, fitter.entry = np.ones(len(data)), np.zeros(len(data))
+        fitter.weights, fitter.entry = np.ones(len(data)), data.entry
         fitter._fitted_parameters_ = found
         for parameter, value in zip(fitter._fitted_parameter_names, found, strict=True):
             setattr(fitter, parameter, value)
@@ -129,7 +137,7 @@ def _maximum(fitter: Any, start: Array, data: Censored) -> Array | None:
         from autograd import value_and_grad  # lifelines brings it along
         from scipy.optimize import minimize
 
-        known = (data.durations, None), data.event_observed, np.zeros(len(data)), np.ones(len(data))
+        known = (data.durations, None), data.event_observed, data.entry, np.ones(len(data))
         with heard(), np.errstate(all="ignore"):
             found = minimize(
                 value_and_grad(fitter._negative_log_likelihood_right_censoring),
@@ -196,7 +204,7 @@ def _closed_form(fitter: Any, name: str) -> Any:
 
 def _durations(fitter: Any) -> Censored:
     """What it was fitted to; whole-numbered weights count rows."""
-    data = Censored(fitter.durations, np.asarray(fitter.event_observed, bool))
+    data = Censored(fitter.durations, np.asarray(fitter.event_observed, bool), fitter.entry)
     weights = np.asarray(fitter.weights, np.float64)
     whole = weights == np.round(weights)
     return data.take(np.repeat(np.arange(len(data)), weights.astype(np.intp))) if whole.all() else data
@@ -217,8 +225,8 @@ def _require_parametric(fitter: Any) -> None:
         )
     if "ParametricUnivariateFitter" not in kinds:
         raise unusable(
-            f"lifelines' {name} is not a model of one distribution of durations: a regression has "
-            "another one for each row. Pass a fitted univariate model, such as WeibullFitter, or "
+            f"lifelines' {name} is not fitted yet, or no model with a hazard. Pass a fitted model, "
+            "univariate such as WeibullFitter or a regression such as WeibullAFTFitter or CoxPHFitter, or "
             "SurvivalModel(hazard=..., cumulative_hazard=...)."
         )
 
@@ -228,14 +236,9 @@ def _require_right_censoring(fitter: Any, name: str) -> None:
     # The kind of censoring is an enumeration in some versions, a word in others.
     kind = str(getattr(fitter, "_censoring_type", "")).rpartition(".")[2].casefold()
     remedy = (
-        "Only right-censored durations that are watched from time zero can be tested. If those to be tested "
-        "are such, pass the distribution itself, for example families.Weibull(fitter.lambda_, fitter.rho_)."
+        f"{OTHER_CENSORING} If the durations to be tested are others, and right-censored, pass the "
+        "distribution itself, for example families.Weibull(fitter.lambda_, fitter.rho_)."
     )
     for other in ("left", "interval"):
         if other in kind:
             raise unusable(f"lifelines' {name} was fitted to {other}-censored durations.", remedy)
-    entry = getattr(fitter, "entry", None)
-    if entry is not None and np.any(np.asarray(entry, np.float64) > 0):
-        raise unusable(
-            f"lifelines' {name} was fitted to durations with late entry (left truncation).", remedy
-        )

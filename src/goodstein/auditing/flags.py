@@ -16,7 +16,14 @@ REMEDY = "Pass Censored(durations, event_observed)."
 
 
 def refuse_lost_flags(model: Any, data: Data) -> None:
-    """Raise where rows of the model's own fit, censored there, stand as events here."""
+    """Raise where rows of the model's own fit, censored there, are events here, or lost their entries."""
+    seen = _seen(model)
+    if seen is not None and seen.late and not data.late:
+        refuse_rows(
+            seen.among(data.observations),
+            f"have no entry time here, but had one when {model.name} was fitted to them.",
+            "Pass Censored(durations, event_observed, entry).",
+        )
     seen = _censored_fit(model)
     if seen is None:
         return
@@ -49,6 +56,11 @@ def check_flags(model: Any, data: Data) -> list[Check]:
 
 def _censored_fit(model: Any) -> SeenRows | None:
     """What the model was fitted to, where some of it was censored."""
-    fit = model.provenance
-    rows = None if fit is None else fit.rows
-    return rows if isinstance(rows, SeenRows) and rows.ended is not None and not rows.ended.all() else None
+    rows = _seen(model)
+    return rows if rows is not None and rows.ended is not None and not rows.ended.all() else None
+
+
+def _seen(model: Any) -> SeenRows | None:
+    """What the model was fitted to, where that is known by its rows."""
+    rows = None if model.provenance is None else model.provenance.rows
+    return rows if isinstance(rows, SeenRows) else None

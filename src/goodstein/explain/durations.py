@@ -1,4 +1,4 @@
-r"""Views of censored durations: the hazard over time, as events that were seen over events to be expected.
+r"""Views of censored durations: the hazard over time and covariates, as events seen over events expected.
 
 Over an interval (a, b] the hazard of the data is to that of the model as
 
@@ -6,30 +6,43 @@ Over an interval (a, b] the hazard of the data is to that of the model as
 
 observed over expected events. Where the hazard is the model's there, r is about one whatever the censoring
 and whatever the hazard elsewhere, and its numerator has the variance of its denominator. The intervals are
-quarters of the model's distribution up to where most durations have ended. Of a hazard that is known up to a
-factor, the ratios are to that over all time.
+quarters of the model's distribution up to where most durations have ended; where that is another one for each
+row, quarters of the events. Of a hazard that is known up to a factor, the ratios are to that over all time.
+
+With covariates the same ratio is taken over the rows whose covariate is small, middling or large, which shows
+in which of them the form of the model is wrong. Where the baseline is unknown, nothing can be said of time
+alone, and the ratios are taken early and late beside, which shows whether hazards are proportional.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from goodstein.explain.views import Look, Sentence, Told, Variance, View, figure
+from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
+from goodstein.survival.model import SurvivalModel
 from goodstein.types import Array
 
 PARTS = 4
 """Intervals of time."""
 
+FEW_VALUES = 4
+"""Values of a covariate, such as of an arm of a trial, up to which each is looked at."""
+
 ENDED = 0.95
 """Share of the durations that have ended where the last interval begins to be open."""
 
 
+COVARIATES = 20
+"""Covariates that are looked at, at most."""
+
+
 class Hazards(Look):
-    """Observed over expected events in intervals of time, and over all time."""
+    """Observed over expected events in intervals of time, over all time, and by each covariate."""
 
     def __init__(self, model: Any, data: Censored, *, proportional: bool = False) -> None:
         if proportional:
@@ -37,10 +50,16 @@ class Hazards(Look):
                 data.event_observed.sum() / model.cumulative_hazard(data.durations).sum()
             )
         self._model, self._proportional = model, proportional
-        last = float(model.cumulative_hazard(np.quantile(data.durations, [ENDED]))[0])
-        died = -np.expm1(-last) * np.arange(1, PARTS) / PARTS
-        inner = model.quantile(-np.log1p(-died))
-        self._ends = np.concatenate([[0.0], np.unique(inner[np.isfinite(inner)]), [np.inf]])
+        self._groups = [] if proportional else groups(data)
+        if isinstance(model, CoxModel):
+            middle = (
+                float(np.median(data.durations[data.event_observed])) if data.event_observed.any() else 1.0
+            )
+            self._ends = np.array([0.0, middle, np.inf])
+            self.views = self._by_covariates() + self._by_covariates(f"before {figure(middle)}")
+            self.views += self._by_covariates(f"after {figure(middle)}")
+            return
+        self._ends = np.concatenate([[0.0], self._inner(data), [np.inf]])
         shown = [figure(end) for end in self._ends]
         where = [f"before {shown[1]}"]
         where += [f"from {low} to {high}" for low, high in pairwise(shown[1:-1])]
@@ -50,6 +69,28 @@ class Hazards(Look):
         self.views = [
             View(f"hazard {one}", kind, ("duration",), _hazard(one), "ratio", variance=variance)
             for one, kind in kinds.items()
+        ]
+        self.views += self._by_covariates()
+
+    def _inner(self, data: Censored) -> Array:
+        """Where one interval of time ends and the next begins."""
+        model = self._model
+        if isinstance(model, SurvivalModel) and not data.late:
+            last = float(model.cumulative_hazard(np.quantile(data.durations, [ENDED]))[0])
+            died = -np.expm1(-last) * np.arange(1, PARTS) / PARTS
+            inner = model.quantile(-np.log1p(-died))
+        else:
+            ended = data.event_observed if data.event_observed.any() else slice(None)
+            inner = np.quantile(data.durations[ended], np.arange(1, PARTS) / PARTS)
+        return np.unique(inner[np.isfinite(inner) & (inner > 0)])
+
+    def _by_covariates(self, when: str = "") -> list[View]:
+        """Over all time, or in a part of it: there hazards may not be proportional."""
+        kind, end = ("proportionality", f", {when}") if when else ("covariate", "")
+        found = [(one.name, f"{one.words}{end}") for one in self._groups]
+        return [
+            View(f"events where {words}", kind, (name,), _events(words), "ratio", variance="known")
+            for name, words in found
         ]
 
     def measure(self, observations: Censored, *, influence: bool = True) -> tuple[Array, Array]:
@@ -77,10 +118,65 @@ class Hazards(Look):
         inside = (t[:, None] > self._ends[:-1]) & (t[:, None] <= self._ends[1:])
         inside[:, 0] |= t == 0.0
         seen = (inside & ended[:, None]).astype(np.float64)
-        cut = np.minimum(t[:, None], self._ends[None, :])
-        expected = np.diff(model.cumulative_hazard(cut.ravel()).reshape(cut.shape), axis=1)
+        given = model.given(observations)
+        ends = [given.cumulative_hazard(np.clip(end, observations.entry, t)) for end in self._ends]
+        expected = np.diff(np.column_stack(ends), axis=1)
         seen = np.column_stack([seen, seen.sum(axis=1)])
-        return seen, np.column_stack([expected, expected.sum(axis=1)])
+        expected = np.column_stack([expected, expected.sum(axis=1)])
+        z = observations.covariates
+        parts = [one.holds(z)[:, None] for one in self._groups] if z is not None else []
+        unknown = isinstance(model, CoxModel)
+        when = [-1, 0, 1] if unknown else [-1]
+        seen, expected = (
+            np.hstack([values, *(part * values[:, [k]] for k in when for part in parts)])
+            for values in (seen, expected)
+        )
+        first = 3 if unknown else 0  # its baseline makes time come out even
+        return seen[:, first:], expected[:, first:]
+
+
+class Group(NamedTuple):
+    """Rows whose covariate lies between two numbers, and how that is said."""
+
+    name: str
+    column: int
+    low: float
+    high: float
+    words: str
+
+    def holds(self, z: Array) -> Any:
+        """Which rows these are, (n,)."""
+        value = z[:, self.column]
+        return (value > self.low) & (value <= self.high)
+
+
+def groups(data: Censored) -> list[Group]:
+    """A third of the rows each, by every covariate; or those of each of its values, where there are few."""
+    found: list[Group] = []
+    z = data.covariates
+    for j, name in enumerate(data.covariate_names[:COVARIATES]):
+        assert z is not None
+        values = np.unique(z[:, j])
+        if 1 < len(values) <= FEW_VALUES:
+            below = np.append(-np.inf, values[:-1])
+            pairs = zip(below, values, strict=True)
+            found += [Group(name, j, low, high, f"{name} is {figure(high)}") for low, high in pairs]
+        elif len(values) > FEW_VALUES:
+            first, second = np.quantile(z[:, j], [1 / 3, 2 / 3])
+            low, high = figure(first), figure(second)
+            found.append(Group(name, j, -np.inf, first, f"{name} is up to {low}"))
+            found.append(Group(name, j, first, second, f"{name} is from {low} to {high}"))
+            found.append(Group(name, j, second, np.inf, f"{name} is above {high}"))
+    return found
+
+
+def _events(where: str) -> Sentence:
+    def sentence(told: Told) -> str:
+        low = f"({told.figure(max(told.low, 0.0))} to {told.figure(told.high)})"
+        head = f"too {'many' if told.more else 'few'} events where" if told.fails else "events where"
+        return f"{head} {where}: {told.figure(told.effect)} × the model's {low}"
+
+    return sentence
 
 
 def _hazard(where: str) -> Sentence:

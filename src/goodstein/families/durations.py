@@ -133,6 +133,10 @@ def durations_and_events(data: Any, family: type[Lifetimes]) -> tuple[Array, Boo
     """Durations that carry information, and which of them are events; raises without any."""
     name = family.__name__
     censored = as_censored(data, f"{name}.fit")
+    if censored.late:
+        reason = f"some durations have a late entry, of which {name}.fit knows nothing."
+        remedy = f"Fit lifelines' {name}Fitter with entry=..., which is a model here too."
+        raise InputError(reason, argument="data", remedy=remedy)
     t, event = censored.durations, censored.event_observed
     if not event.any():
         why = "the likelihood grows without limit as lives get longer"

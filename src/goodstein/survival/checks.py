@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.errors import NumericalScoreWarning, ScoreError, given, quiet
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.regression import AnySurvival, slopes
 from goodstein.types import Array, BoolArray
 
 SHARES = np.array([1e-5, 1e-7])
@@ -28,10 +31,10 @@ EXPECTED = 15.0
 """With fewer expected events than this the wild bootstrap was measured to be liberal."""
 
 
-def check_events(data: Censored | None, model: SurvivalModel | None = None) -> list[Check]:
+def check_events(data: Censored | None, model: AnySurvival | None = None) -> list[Check]:
     """Whether events were observed and, where a model is given, enough of them were to be expected.
 
-    Σ Λ₀(T) is the number of events that the model expects in the time that was watched. Where it is
+    Σ Λ₀(T) − Λ₀(E) is the number of events that the model expects in the time that was watched. Where it is
     small there may be none, and then nothing in the data balances what the others add up to.
     """
     if data is None:
@@ -40,7 +43,7 @@ def check_events(data: Censored | None, model: SurvivalModel | None = None) -> l
     if not data.event_observed.any():
         message = f"All {len(data)} durations are censored: the test sees only that no event came."
         checks.append(Question("events").warned(message))
-    expected = np.inf if model is None else float(model.cumulative_hazard(data.durations).sum())
+    expected = np.inf if model is None else float(expected_events(model, data).sum())
     if model is not None and expected < EXPECTED:
         message = (
             f"In the time watched {model.name} expects {expected:.2g} events only. With so few the bootstrap "
@@ -51,25 +54,23 @@ def check_events(data: Censored | None, model: SurvivalModel | None = None) -> l
     return checks
 
 
-def check_agreement(model: SurvivalModel, data: Censored | None) -> list[Check]:
+def check_agreement(model: AnySurvival, data: Censored | None) -> list[Check]:
     """The hazard against the derivative of the cumulative hazard, where a user wrote both."""
     if model.trusted or data is None:
         return []
     question = Question("hazard against cumulative hazard")
-    at_zero = float(model.cumulative_hazard(np.zeros(1))[0])
-    if abs(at_zero) > 1e-9:
+    some = data.take(_some_rows(data.durations))
+    given, t = model.given(some), some.durations
+    at_zero = float(np.abs(given.cumulative_hazard(np.zeros(len(t)))).max(initial=0.0))
+    if at_zero > 1e-9:
         found = f"The cumulative hazard of {model.name} is {at_zero:g} at zero, where it must be 0."
         return [question.failed(found)]
-    t = _some(data.durations[data.durations > 0])
-    h = 1e-4 * t
-    # Five points: the error is of the order of h⁴.
-    values = [model.cumulative_hazard(t + k * h) for k in (-2, -1, 1, 2)]
-    with np.errstate(invalid="ignore"):
-        slope = (values[0] - 8.0 * values[1] + 8.0 * values[2] - values[3]) / (12.0 * h)
-    hazard = model.hazard(t)
+    slope = slopes(given.cumulative_hazard, t)
+    hazard = given.hazard(t)
     known = np.isfinite(slope) & np.isfinite(hazard)
+    ahead = given.cumulative_hazard(t)
     t, slope, hazard = t[known], slope[known], hazard[known]
-    gap = np.abs(hazard - slope) - 1e-11 * values[3][known] / h[known]  # beyond what rounding does
+    gap = np.abs(hazard - slope) - 1e-7 * ahead[known] / t  # beyond what rounding does
     wrong = gap > 1e-4 * (hazard + np.median(hazard)) if len(t) else np.zeros(0, bool)
     if _mostly_right(wrong):
         return [question.passed(f"They agree at {wrong.size} durations.")]
@@ -208,6 +209,20 @@ def check_smooth(model: SurvivalModel, longest: float, question: Question) -> Ch
 def _exponent(far: float, near: float) -> float:
     """p of a function that behaves like t^p, from its values at two places, one a hundredth of the other."""
     return float(np.log(far / near) / np.log(100.0)) if near > 0 else float("inf")
+
+
+def expected_events(model: AnySurvival, data: Censored) -> Array:
+    """What the cumulative hazard grew while each duration was watched, (n,)."""
+    given = model.given(data)
+    grown = given.cumulative_hazard(data.durations)
+    return grown - given.cumulative_hazard(data.entry) if data.late else grown
+
+
+def _some_rows(durations: Array, count: int = 50) -> Any:
+    """Rows of at most so many different positive durations, spread evenly."""
+    t, rows = np.unique(durations, return_index=True)
+    rows = rows[t > 0]
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), count)).astype(np.intp)]
 
 
 def _some(durations: Array, count: int = 50) -> Array:

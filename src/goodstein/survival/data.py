@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from goodstein.constraints import real_array
 from goodstein.data.base import Data
-from goodstein.errors import InputError, SamplingError, describe_rows, given, must, refuse_rows, warn
-from goodstein.foreign import bases, contents
+from goodstein.errors import InputError, SamplingError, given, must, warn
+from goodstein.foreign import bases
 from goodstein.frozen import Frozen
+from goodstein.survival.fields import as_covariates, as_entry, as_events, as_times, require_length
 from goodstein.types import Array, ArrayLike, BoolArray, Column
-from goodstein.validation import is_frame, read_frame, refuse_masked
+from goodstein.validation import is_frame, read_frame
 
 DURATIONS = {"t", "time", "times", "duration", "durations", "survival_time", "tenure", "futime"}
 EVENTS = {"e", "event", "events", "event_observed", "observed", "status", "death", "dead", "died", "fustat"}
 """Names, in small letters, by which columns of a data frame are known for durations and for events."""
+
+OTHER_CENSORING = (
+    "Only right-censored data can be tested: of an event that is known up to an interval no operator has "
+    "mean zero. Where the intervals are short beside the durations, test their middles; where they "
+    "are few and the same for all, test the counts in them."
+)
 
 
 class Censored(Frozen, Data):
@@ -30,19 +37,29 @@ class Censored(Frozen, Data):
     event_observed
         Whether the event was seen, (n,): booleans, or 1 for an event and 0 for a censored duration.
         None: every duration ended in the event.
+    entry
+        From when on each was watched (late entry, left truncation), (n,), on the same clock as the durations
+        and before them: whose event came earlier is not among the data. None: all from time zero on.
+    covariates
+        What the durations may depend on, (n, p), or (n,) for one; or a data frame, whose names are kept.
+        Categories become columns of zeros and ones.
 
     Notes
     -----
     Tests of censored data take for granted that the censoring times are independent of the event
-    times; nothing else is assumed of them. Where an event and a censoring fall on the same time, the
-    event is taken to come first.
+    times, given entry and covariates; nothing else is assumed of them. Where an event and a censoring fall on
+    the same time, the event is taken to come first.
 
     Where censored data are expected one may also pass a :class:`scipy.stats.CensoredData` with
     right-censored values (its uncensored values come first), a structured array of scikit-survival with
     a boolean and a numeric field, a data frame with two columns, or a plain array of durations that all ended
     in the event. The columns of a frame are known by their names, such as time and status, duration and
     event, T and E; where these do not tell, events are the one column of zeros and ones. The result says
-    which column was taken for what, and where that is not clear the frame is refused.
+    which column was taken for what, and where that is not clear the frame is refused. A fitted regression of
+    lifelines knows its own columns, and reads them from the frame.
+
+    Values known only to lie in an interval, or below something, cannot be tested: the operators need to know
+    when the event came, if it came.
 
     Examples
     --------
@@ -56,37 +73,57 @@ class Censored(Frozen, Data):
     >>> aml = pd.DataFrame({"time": [9, 13, 13], "status": [1, 1, 0], "x": ["a", "a", "b"]})
     >>> gs.Censored.from_frame(aml, durations="time", event_observed="status").describe()
     "3 durations, 33 % censored (durations: column 'time', events: column 'status')"
+    >>> gs.Censored([5.0, 8.0, 12.0], [1, 0, 1], entry=[0.0, 2.0, 0.0], covariates=[1.5, 0.2, 0.9])
+    Censored(3 durations, 33 % censored, 1 entered late, 1 covariate)
     """
 
     durations: Array
     event_observed: BoolArray
+    entry: Array
+    covariates: Array | None
+    covariate_names: tuple[str, ...]
+    _flat: bool
     _source: str
 
-    def __init__(self, durations: ArrayLike, event_observed: ArrayLike | None = None) -> None:
-        index: Any = getattr(durations, "index", None)
-        other: Any = getattr(event_observed, "index", None)
-        if hasattr(index, "equals") and hasattr(other, "equals") and not index.equals(other):
-            why = "so it is not clear which values belong together"
-            remedy = "Align them, or pass .to_numpy() of both to pair them by position."
-            both = "`durations` and `event_observed`"
-            raise InputError(f"{both} are Series with different indexes, {why}.", remedy=remedy)
-        t = _as_durations(durations)
-        events = np.ones(len(t), bool) if event_observed is None else _as_events(event_observed)
-        if len(t) != len(events):
-            sizes = f"`durations` has {len(t)} values and `event_observed` has {len(events)}"
-            raise InputError(f"{sizes}: each duration needs one.")
+    def __init__(
+        self,
+        durations: ArrayLike,
+        event_observed: ArrayLike | None = None,
+        entry: ArrayLike | None = None,
+        covariates: Any = None,
+    ) -> None:
+        others = {"event_observed": event_observed, "entry": entry, "covariates": covariates}
+        for name, other in others.items():
+            _require_same_index(durations, other, name)
+        t = as_times(durations, "durations")
+        events = np.ones(len(t), bool) if event_observed is None else as_events(event_observed)
+        require_length(events, t, "event_observed")
+        z, flat, names = as_covariates(covariates, t)
         self._set(durations=t, event_observed=events, told=event_observed is not None, _source="")
+        self._set(entry=as_entry(entry, t), covariates=z, covariate_names=names, _flat=flat)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, durations: Any, event_observed: Any) -> Self:
-        """Two columns, of these names, of a data frame of pandas, polars or Arrow."""
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        durations: Any,
+        event_observed: Any = None,
+        entry: Any = None,
+        covariates: Sequence[Any] | None = None,
+    ) -> Self:
+        """Columns, of these names, of a data frame of pandas, polars or Arrow."""
         columns = _columns(frame)
-        for argument, name in (("durations", durations), ("event_observed", event_observed)):
+        named = {"durations": durations, "event_observed": event_observed, "entry": entry}
+        wanted = [(key, name) for key, name in named.items() if name is not None]
+        for argument, name in [*wanted, *(("covariates", name) for name in covariates or ())]:
             if name not in columns:
                 there = ", ".join(map(repr, list(columns)[:10]))
                 raise InputError(f"the data frame has no column {name!r}. It has {there}.", argument=argument)
-        made = cls(columns[durations], columns[event_observed])
-        made._set(_source=f" (durations: column {durations!r}, events: column {event_observed!r})")
+        z = None if not covariates else read_frame(frame).select(list(covariates)).to_native()
+        made = cls(**{key: columns[name] for key, name in wanted}, covariates=z)
+        words = {"durations": "durations", "event_observed": "events", "entry": "entry"}
+        made._set(_source=f" ({', '.join(f'{words[key]}: column {name!r}' for key, name in wanted)})")
         return made
 
     def __len__(self) -> int:
@@ -98,14 +135,43 @@ class Censored(Frozen, Data):
         return float(1.0 - self.event_observed.mean())
 
     def describe(self) -> str:
-        rate = f"{100.0 * self.censoring_rate:.0f} % censored" if self.censoring_rate else "none censored"
-        return f"{len(self)} duration{'' if len(self) == 1 else 's'}, {rate}{self._source}"
+        said = [_counted(len(self), "duration")]
+        rate = self.censoring_rate
+        said.append(f"{100.0 * rate:.0f} % censored" if rate else "none censored")
+        if self.late:
+            said.append(f"{np.count_nonzero(self.entry)} entered late")
+        if self.covariates is not None:
+            said.append(_counted(self.covariates.shape[1], "covariate"))
+        return f"{', '.join(said)}{self._source}"
+
+    @property
+    def late(self) -> bool:
+        """Whether some were watched only from a later time than zero on."""
+        return bool(self.entry.any())
+
+    @property
+    def z(self) -> Array | None:
+        """The covariates in the shape in which they were handed in, (n, p) or (n,)."""
+        return self.covariates[:, 0] if self._flat and self.covariates is not None else self.covariates
 
     def __repr__(self) -> str:
         return f"Censored({self.describe()})"
 
     def take(self, rows: Any) -> Censored:
-        return Censored(self.durations[rows], self.event_observed[rows] if self.told else None)
+        chosen = {name: getattr(self, name)[rows] for name in ("durations", "event_observed", "entry")}
+        z = None if self.covariates is None else self.covariates[rows]
+        return _restore({**self.__dict__, **chosen, "covariates": z, "_source": ""})
+
+    def seen_at(self, durations: Array, event_observed: Any, entry: Array | None = None) -> Censored:
+        """The same rows, with their covariates, seen to end, and perhaps to enter, at other times."""
+        made = Censored(durations, event_observed, self.entry if entry is None else entry)
+        kept = ("covariates", "covariate_names", "_flat")
+        made._set(**{name: getattr(self, name) for name in kept})
+        return made
+
+    def named(self, names: Sequence[str]) -> Censored:
+        """The same rows, with other names of their covariates."""
+        return _restore({**self.__dict__, "covariate_names": tuple(names)})
 
     @property
     def ended(self) -> BoolArray:
@@ -116,11 +182,23 @@ class Censored(Frozen, Data):
         return self.durations[:, None]
 
     def as_columns(self) -> dict[str, Column]:
-        return {"duration": self.durations, "event": self.event_observed}
+        columns: dict[str, Column] = {"duration": self.durations, "event": self.event_observed}
+        if self.late:
+            columns["entry"] = self.entry
+        z = np.empty((len(self), 0)) if self.covariates is None else self.covariates
+        return columns | dict(zip(self.covariate_names, z.T, strict=True))
 
     def like(self, values: Any, model: Any, domain: Any) -> Censored:
         """Times at which events are seen, unless it is said that some are censored."""
-        return as_censored(values, "This result")
+        other = as_censored(values, "This result")
+        if self.covariates is not None and other.covariates is None:
+            reason = "need covariates, as the durations of the test have them."
+            remedy = "Pass Censored(durations, event_observed, covariates=z)."
+            raise InputError(reason, argument="data", predicate=True, remedy=remedy)
+        if other.late and not self.late:
+            reason = "have late entries, and the durations of the test have none."
+            raise InputError(reason, argument="data", predicate=True, remedy="Leave `entry` out.")
+        return other
 
     def validate(self, model: Any, domain: Any) -> None:
         """Warn where no event was seen, from which little can be learnt."""
@@ -134,31 +212,34 @@ class Censored(Frozen, Data):
             )
 
     def drawn(self, model: Any, domain: Any, rng: np.random.Generator) -> Censored:
-        """As many durations from the model, censored like these.
+        """As many durations from the model, censored like these, with the same entries and covariates.
 
         Durations X come from the model, censoring times C from the Kaplan–Meier estimate of the
-        censoring distribution (:meth:`kaplan_meier_censoring`), and T = min(X, C). What that
-        estimate leaves over beyond the longest duration counts as never censored.
+        censoring distribution (:meth:`kaplan_meier_censoring`), both given that they are later than the
+        entry, and T = min(X, C). What that estimate leaves over beyond the longest duration counts as never
+        censored.
         """
         n = len(self)
-        x, c = model.durations(n, rng), self.draw_censoring(n, rng)
+        x, c = model.durations_like(self, rng), self.draw_censoring(n, rng, self.entry)
         t = np.minimum(x, c)
         if np.isinf(t).any():
             bounded = f"The cumulative hazard of {model.name} is bounded"
             found = f"{int(np.isinf(t).sum())} of {n} draws have neither an event nor a censoring time"
             reason = f"{bounded}, and the longest duration of the data is an event: {found}."
             raise SamplingError(reason, remedy=f"Use {given('null', 'WildBootstrap()')}.")
-        return Censored(t, x <= c)
+        return self.seen_at(t, x <= c)
 
     def log_likelihood(self, hazard: Callable[[Array], Array], cumulative: Callable[[Array], Array]) -> Array:
-        """log λ at the events less Λ, (n,), for λ and Λ as functions of times."""
+        """log λ at the events less what Λ grew since the entry, (n,), for λ and Λ as functions of times."""
         out = -cumulative(self.durations)
+        if self.late:
+            out += cumulative(self.entry)
         with np.errstate(divide="ignore"):
             out[self.event_observed] += np.log(hazard(self.durations[self.event_observed]))
         return out
 
     def at_risk(self, times: ArrayLike | None = None) -> Array:
-        """Y(t) = #{T_k ≥ t} at each time; at the durations themselves by default.
+        """Y(t) = #{E_k < t ≤ T_k} at each time, E_k the entry; at the durations themselves by default.
 
         Who is censored at t still counts at t: events come before censorings.
         """
@@ -166,7 +247,9 @@ class Censored(Frozen, Data):
         if np.isnan(t).any():
             raise must("times", "times, and none of them NaN", times)
         below = np.searchsorted(np.sort(self.durations), t, side="left")
-        return np.asarray(len(self) - below, np.float64)
+        entered = np.sort(self.entry[self.entry > 0])
+        later = len(entered) - np.searchsorted(entered, t, side="left")
+        return np.asarray(len(self) - below - later, np.float64)
 
     def kaplan_meier_censoring(self) -> tuple[Array, Array]:
         """Kaplan–Meier estimate of the censoring time: where P(C > t) falls, and to what.
@@ -184,11 +267,18 @@ class Censored(Frozen, Data):
         same = np.searchsorted(events, times, side="right") - np.searchsorted(events, times, side="left")
         return times, np.asarray(np.cumprod(1.0 - censored / (self.at_risk(times) - same)), np.float64)
 
-    def draw_censoring(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw n censoring times from their Kaplan–Meier estimate, (n,); inf with what is left over."""
+    def draw_censoring(self, n: int, rng: np.random.Generator, after: Array | None = None) -> Array:
+        """Draw n censoring times from their Kaplan–Meier estimate, (n,); inf with what is left over.
+
+        `after` are times that they exceed, (n,); where the estimate knows of none, they are inf.
+        """
         times, survival = self.kaplan_meier_censoring()
-        place = np.searchsorted(-survival, -rng.random(n), side="left")
-        return np.append(times, np.inf)[place]
+        if after is None:
+            left: Array | float = 1.0
+        else:
+            left = np.append(1.0, survival)[np.searchsorted(times, after, side="right")]
+        place = np.searchsorted(-survival, -left * rng.random(n), side="left")
+        return np.where(np.asarray(left) > 0, np.append(times, np.inf)[place], np.inf)
 
     def to_scipy(self) -> Any:
         """As a :class:`scipy.stats.CensoredData`, for example to fit one of SciPy's distributions.
@@ -201,19 +291,36 @@ class Censored(Frozen, Data):
         """
         from scipy.stats import CensoredData
 
+        if self.late:
+            raise InputError("SciPy's fits know nothing of late entry.", remedy="Use a fitter of lifelines.")
         return CensoredData.right_censored(self.durations, ~self.event_observed)
 
     def _arguments(self) -> tuple[Hashable, ...]:
-        return self.durations.tobytes(), self.event_observed.tobytes()
+        z = None if self.covariates is None else self.covariates.tobytes()
+        return self.durations.tobytes(), self.event_observed.tobytes(), self.entry.tobytes(), z
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.durations, self.event_observed if self.told else None, self._source)
+        return _restore, (dict(self.__dict__),)
 
 
-def _restore(durations: Array, event_observed: BoolArray | None, source: str) -> Censored:
-    data = Censored(durations, event_observed)
-    data._set(_source=source)
+def _restore(attributes: dict[str, Any]) -> Censored:
+    data = Censored.__new__(Censored)
+    data._set(**attributes)
     return data
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _require_same_index(durations: Any, other: Any, name: str) -> None:
+    """Raise where two Series or frames number their rows in different ways."""
+    first, second = (getattr(one, "index", None) for one in (durations, other))
+    if hasattr(first, "equals") and hasattr(second, "equals") and not first.equals(second):  # type: ignore[union-attr]
+        why = "so it is not clear which values belong together"
+        remedy = "Align them, or pass .to_numpy() of both to pair them by position."
+        both = f"`durations` and `{name}`"
+        raise InputError(f"{both} are Series with different indexes, {why}.", remedy=remedy)
 
 
 def as_censored(data: Any, asked_by: str) -> Censored:
@@ -230,7 +337,7 @@ def as_censored(data: Any, asked_by: str) -> Censored:
         array = np.asarray(data)
     except ValueError:
         array = np.empty((0, 0, 0))
-    if _is_structured(array):
+    if is_structured(array):
         kinds = {array.dtype[name].kind: name for name in array.dtype.names or ()}
         time = next(name for kind, name in kinds.items() if kind != "b")
         return Censored(array[time], array[kinds["b"]])
@@ -244,7 +351,7 @@ def as_censored(data: Any, asked_by: str) -> Censored:
     return Censored(array)
 
 
-def _is_structured(data: Any) -> bool:
+def is_structured(data: Any) -> bool:
     """An array of records with a boolean and a numeric field, as scikit-survival makes them."""
     names = data.dtype.names if isinstance(data, np.ndarray) else None
     kinds = sorted(data.dtype[name].kind for name in names or ())
@@ -256,7 +363,7 @@ def _from_scipy(data: Any) -> Censored:
     left, interval = len(data._left), len(data._interval)
     if left or interval:
         found = f"{left} left-censored and {interval} interval-censored values."
-        raise InputError(found, argument="data", remedy="Only right-censored data can be tested.")
+        raise InputError(found, argument="data", remedy=OTHER_CENSORING)
     durations = np.concatenate([data._uncensored, data._right])
     return Censored(durations, np.arange(len(durations)) < len(data._uncensored))
 
@@ -300,50 +407,3 @@ def _columns(frame: Any) -> dict[Any, np.ndarray[Any, Any]]:
     """The columns of a data frame as arrays, by name; holes are refused where a column is used."""
     table = read_frame(frame)
     return {name: table.get_column(name).to_numpy() for name in table.columns}
-
-
-def _as_array(values: Any, name: str) -> np.ndarray[Any, Any]:
-    refuse_masked(values, name)
-    try:
-        array = np.asarray(contents(values))
-    except ValueError as error:
-        raise InputError(f"is not an array of numbers: {error}", argument=name, predicate=True) from None
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise InputError(f"must have shape (n,), got {array.shape}.", argument=name, predicate=True)
-    if not len(array):
-        raise InputError("is empty.", argument=name, predicate=True)
-    return array
-
-
-def _as_durations(values: Any) -> Array:
-    array = _as_array(values, "durations")
-    if array.dtype.kind not in "iuf":
-        hints = {"b": "Are durations and events swapped?"}
-        hints["m"] = "Divide by a unit of time: durations / np.timedelta64(1, 'D')."
-        hint = hints.get(array.dtype.kind, "If they are numbers, convert them; remove what is missing.")
-        reason = f"must hold real numbers, got dtype {array.dtype}."
-        raise InputError(reason, argument="durations", predicate=True, remedy=hint)
-    t = array.astype(np.float64) + 0.0  # no negative zeros: equal values have equal bytes
-    for bad, what in ((np.isnan(t), "NaN"), (np.isinf(t), "infinite values"), (t < 0, "negative values")):
-        refuse_rows(bad, f"hold {what}.", "Remove or correct them.", argument="durations")
-    return t
-
-
-def _as_events(values: Any) -> BoolArray:
-    array = _as_array(values, "event_observed")
-    must = "must hold booleans, or ones and zeros"
-    if array.dtype.kind == "O" and all(isinstance(value, (bool, np.bool_)) for value in array):
-        array = array.astype(bool)
-    if array.dtype.kind not in "biuf":
-        remedy = 'Compare with what stands for an event, for example status == "dead".'
-        reason = f"{must}, got dtype {array.dtype}."
-        raise InputError(reason, argument="event_observed", predicate=True, remedy=remedy)
-    wrong = ~np.isin(array, (0, 1))
-    if wrong.any():
-        reason = f"{must}: {describe_rows(wrong)} do not, the first is {array[wrong][0]:g}."
-        coding = "In R's coding, 1 censored and 2 dead, pass status == 2."
-        hint = coding if (array[wrong] == 2).all() else None
-        raise InputError(reason, argument="event_observed", predicate=True, rows=wrong, remedy=hint)
-    return np.asarray(array, dtype=bool)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
+from goodstein.conditional.operator import ConditionalFeatures, as_kernel, require_kernel
 from goodstein.constraints import check_option
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, describe_rows, refuse_rows
-from goodstein.stein.features import AnchoredFeatures
+from goodstein.stein.entered import EnteredFeatures
+from goodstein.stein.features import AnchoredFeatures, Features, SteinFeatures
 from goodstein.survival import checks
 from goodstein.survival.checks import REMEDY, TOLERANCE
+from goodstein.survival.covariates import covariate_kernel
+from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
 from goodstein.survival.operator import DurationOperator
+from goodstein.survival.regression import AnySurvival
 from goodstein.types import Array, BoolArray
 
 THIN = 1.0 / 3.0
@@ -33,6 +38,14 @@ class Martingale(DurationOperator):
     censoring distribution is. The term ω(0) is the boundary term: test functions need not vanish
     at zero.
 
+    Of durations that were watched only from an entry time e on, it is ω(e) in the place of ω(0), another
+    point for each. Of durations with covariates z, hazard and test functions depend on z too,
+
+        T ω = δ ∂_t ω(t, z)/λ(t | z) − (ω(t, z) − ω(e, z)),
+
+    and the kernel is one of times, on the scale of `transform`, times one of covariates: the test sees where
+    among the covariates events come too early, too late, too often or too rarely.
+
     Parameters
     ----------
     transform
@@ -43,6 +56,11 @@ class Martingale(DurationOperator):
         - ``"hazard"``: v = Λ₀(t), where it becomes δ. Here the martingale and the survival operator
           are the same;
         - None: the durations themselves; needs a hazard that is nowhere too close to zero.
+    covariate_kernel
+        The kernel of covariates, where the data have some: any kernel of the library, or a function of rows
+        (n, p) and (m, p) that returns (n, m). None takes that of :class:`Conditional`, :class:`Gaussian` with
+        half the median distance, each covariate in units of its median absolute deviation; of several
+        covariates half of it, and half the mean of Gaussian kernels of each by itself.
 
     Notes
     -----
@@ -72,15 +90,39 @@ class Martingale(DurationOperator):
     """
 
     transform: Literal["cdf", "hazard"] | None = "cdf"
+    covariate_kernel: Any = None
 
     differentiates = False
+    takes_entry = takes_covariates = True
 
     def __post_init__(self) -> None:
         check_option(self.transform, "transform", ("cdf", "hazard", None))
+        require_kernel(self.covariate_kernel, "covariate_kernel")
 
-    def features(self, model: SurvivalModel, domain: Domain, data: Censored) -> AnchoredFeatures:
-        """(y, a, G) = (t, −1, δ/λ₀), and the value at zero."""
-        events = data.event_observed
+    def __repr__(self) -> str:
+        kernel = "" if self.covariate_kernel is None else f", covariate_kernel={self.covariate_kernel!r}"
+        return f"Martingale(transform={self.transform!r}{kernel})"
+
+    def require(self, data: Censored, model: AnySurvival) -> None:
+        if isinstance(model, CoxModel):
+            reason = f"Martingale() needs a hazard, and the baseline of {model.name} is not known."
+            raise InputError(reason, argument="operator", remedy="Use CoxResiduals(), or a parametric model.")
+
+    def fitted(self, data: Censored, domain: Domain) -> Martingale:
+        if data.covariates is None:
+            return self
+        return replace(self, covariate_kernel=covariate_kernel(self.covariate_kernel, data.covariates))
+
+    def features(self, model: AnySurvival, domain: Domain, data: Censored) -> Features:
+        """(y, a, G) = (t, −1, δ/λ), the value at the entry, and the kernel of covariates."""
+        inner = self.in_time(model, data)
+        if data.covariates is None:
+            return inner
+        return ConditionalFeatures(inner, data.covariates, as_kernel(self.covariate_kernel))
+
+    def in_time(self, model: AnySurvival, data: Censored) -> AnchoredFeatures | EnteredFeatures:
+        """The features of times alone."""
+        events, n = data.event_observed, len(data)
         cumulative = cumulative_hazard(model, data)
         require_possible(model, data)
         points: Array = cumulative
@@ -88,19 +130,28 @@ class Martingale(DurationOperator):
         if self.transform == "cdf":
             points, weight = -np.expm1(-cumulative), weight * np.exp(-cumulative)
         elif self.transform == "hazard":
-            require_finite(cumulative, np.ones(len(data), bool), model, "cumulative hazard")
+            require_finite(cumulative, np.ones(n, bool), model, "cumulative hazard")
         else:
             points = data.durations
             weight[events] = 1.0 / positive_hazard(model, data)
-        value = np.full((len(data), 1), -1.0)
-        return AnchoredFeatures(points[:, None], value, weight, anchor=np.zeros(1), anchor_value=1.0)
+        value = np.full((n, 1), -1.0)
+        if not data.late:
+            return AnchoredFeatures(points[:, None], value, weight, anchor=np.zeros(1), anchor_value=1.0)
+        start = data.entry if self.transform is None else model.given(data).cumulative_hazard(data.entry)
+        start = -np.expm1(-start) if self.transform == "cdf" else start
+        entered = SteinFeatures(start[:, None], -value, np.zeros(n))
+        return EnteredFeatures(SteinFeatures(points[:, None], value, weight), entered)
 
-    def verdict(self, model: SurvivalModel, data: Censored | None) -> Check:
+    def verdict(self, model: AnySurvival, data: Censored | None) -> Check:
         """E[δ/λ₀²] < ∞, unless the durations are transformed."""
         question = Question("hazard")
         if self.transform is not None:
             scale = "F₀" if self.transform == "cdf" else "Λ₀"
             return question.passed(f"On the scale of {scale} every continuous model will do.")
+        if not isinstance(model, SurvivalModel):
+            return question.skipped(
+                "The hazard is another one for each row: none was looked at for its zeros."
+            )
         problem = _infinite_variance(model, checks.longest_duration(model, data))
         if problem is not None:
             return question.failed(f"{problem} {REMEDY}")
@@ -132,30 +183,35 @@ def _infinite_variance(model: SurvivalModel, longest: float) -> str | None:
     return None
 
 
-def cumulative_hazard(model: SurvivalModel, data: Censored) -> Array:
+def cumulative_hazard(model: AnySurvival, data: Censored) -> Array:
     """Λ₀ at the durations; raises where the model rules them out."""
-    values = model.cumulative_hazard(data.durations)
+    values = model.given(data).cumulative_hazard(data.durations)
     where = f"lie beyond {model.upper:g}, where the survival function of {model.name} is zero."
     refuse_rows(data.durations > model.upper, where, UNITS)
     return values
 
 
-def require_possible(model: SurvivalModel, data: Censored) -> None:
+def require_possible(model: AnySurvival, data: Censored) -> None:
     """Raise where events were observed at times at which the model allows none."""
     events = data.event_observed & (data.durations > 0)
-    _refuse_zeros(model.hazard(data.durations[events]), events, model, data)
+    _refuse_zeros(_hazard(model, data, events), events, model, data)
 
 
-def positive_hazard(model: SurvivalModel, data: Censored) -> Array:
+def positive_hazard(model: AnySurvival, data: Censored) -> Array:
     """λ₀ at the events; raises where it is zero or infinite."""
     events = data.event_observed
-    hazard = model.hazard(data.durations[events])
+    hazard = _hazard(model, data, events)
     _refuse_zeros(hazard, events, model, data)
     require_finite(hazard, events, model, "hazard")
     return hazard
 
 
-def _refuse_zeros(hazard: Array, events: BoolArray, model: SurvivalModel, data: Censored) -> None:
+def _hazard(model: AnySurvival, data: Censored, rows: BoolArray) -> Array:
+    some = data if rows.all() else data.take(rows)
+    return model.given(some).hazard(some.durations)
+
+
+def _refuse_zeros(hazard: Array, events: BoolArray, model: AnySurvival, data: Censored) -> None:
     zero = np.zeros(len(data), bool)
     zero[events] = hazard == 0.0
     if zero.any():
@@ -166,7 +222,7 @@ def _refuse_zeros(hazard: Array, events: BoolArray, model: SurvivalModel, data: 
         raise InputError(reason, argument="data", rows=zero, remedy=UNITS)
 
 
-def require_finite(values: Any, rows: BoolArray, model: SurvivalModel, what: str) -> None:
+def require_finite(values: Any, rows: BoolArray, model: AnySurvival, what: str) -> None:
     """Raise where λ₀ or Λ₀ is infinite at some of the rows."""
     bad = np.zeros(len(rows), bool)
     bad[rows] = ~np.isfinite(values)

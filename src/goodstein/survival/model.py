@@ -18,13 +18,11 @@ from goodstein.models.provenance import Fit
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
+from goodstein.survival.invert import inverted
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
-
-LONGEST = 1e300
-"""Beyond this a duration counts as infinite."""
 
 
 class SurvivalModel(AnyModel):
@@ -102,6 +100,11 @@ class SurvivalModel(AnyModel):
         self._factor = 1.0
 
     @property
+    def samples(self) -> bool:
+        """Whether it has a sampler of its own, which is faster than inverting the cumulative hazard."""
+        return "sample" in self._functions
+
+    @property
     def has_log_hazard_derivative(self) -> bool:
         """Whether λ₀′/λ₀ was given, rather than obtained by differentiating log λ₀."""
         return "log_hazard_derivative" in self._functions
@@ -137,26 +140,7 @@ class SurvivalModel(AnyModel):
 
     def quantile(self, cumulative: ArrayLike) -> Array:
         """When Λ₀ reaches these values, (n,); inf where it never does."""
-        from scipy.optimize.elementwise import find_root
-
-        target = _as_times(cumulative)
-        upper = np.ones_like(target)
-        short = np.arange(len(target))
-        while short.size:
-            short = short[self.cumulative_hazard(upper[short]) < target[short]]
-            upper[short] *= 4.0
-            short = short[upper[short] < LONGEST]
-        reached = upper < LONGEST
-        result = np.full_like(target, np.inf)
-        if reached.any():
-            # Bounded above, because Λ₀ is infinite beyond a finite support.
-            def gap(t: Array, v: Array) -> Array:
-                return np.minimum(self.cumulative_hazard(t.ravel()).reshape(t.shape), 1e6) - v
-
-            tolerances = {"xrtol": 1e-12, "xatol": 0.0, "fatol": 0.0, "frtol": 0.0}
-            bracket = np.zeros(int(reached.sum())), upper[reached]
-            result[reached] = find_root(gap, bracket, args=(target[reached],), tolerances=tolerances).x
-        return result
+        return inverted(lambda t, _: self.cumulative_hazard(t), _as_times(cumulative))
 
     def sample(self, n: int, rng: RNG = None) -> Censored:
         """Draw n independent durations, none of them censored."""
@@ -173,6 +157,21 @@ class SurvivalModel(AnyModel):
 
     def log_likelihood(self, observations: Censored) -> Array:
         return observations.log_likelihood(self.hazard, self.cumulative_hazard)
+
+    def read(self, data: Any, asked_by: str) -> Censored:
+        """Durations from whatever stands for them."""
+        return as_censored(data, asked_by)
+
+    def given(self, data: Censored) -> SurvivalModel:
+        """Hazards as functions of a time for each row of the data: the same for all."""
+        return self
+
+    def durations_like(self, data: Censored, rng: np.random.Generator) -> Array:
+        """A duration later than its entry for each row of the data, (n,); inf where no event comes."""
+        n = len(data)
+        if not data.late:
+            return self.durations(n, rng)
+        return self.quantile(self.cumulative_hazard(data.entry) + rng.standard_exponential(n))
 
     def proportional(self, factor: float) -> Self:
         """The model with hazard factor·λ₀."""
@@ -210,14 +209,7 @@ class SurvivalModel(AnyModel):
         times = _as_times(t)
         if not len(times):
             return times
-        values = self._elementwise[key](times)
-        bad = ~(values >= 0)
-        if bad.any():
-            first = f"at t = {times[bad][0]:g} it is {values[bad][0]:g}"
-            reason = f"`{key}` of {self.name} is negative or NaN at {describe_rows(bad)}: {first}."
-            remedy = f"A {key.replace('_', ' ')} is never negative; correct the function."
-            raise ScoreError(reason, rows=bad, remedy=remedy)
-        return values
+        return never_negative(self._elementwise[key](times), times, key, self.name)
 
     def _log_hazard(self, x: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -238,3 +230,14 @@ def _as_times(t: ArrayLike) -> Array:
     if np.isnan(times).any():
         raise must("t", "times, and none of them NaN", t)
     return times.reshape(1) if times.ndim == 0 else times
+
+
+def never_negative(values: Array, t: Array, key: str, name: str) -> Array:
+    """What a hazard of a user's, or its integral, is at times; raises where it is negative or NaN."""
+    bad = ~(values >= 0)
+    if bad.any():
+        first = f"at t = {t[bad][0]:g} it is {values[bad][0]:g}"
+        reason = f"`{key}` of {name} is negative or NaN at {describe_rows(bad)}: {first}."
+        remedy = f"A {key.replace('_', ' ')} is never negative; correct the function."
+        raise ScoreError(reason, rows=bad, remedy=remedy)
+    return values

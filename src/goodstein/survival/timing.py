@@ -1,4 +1,4 @@
-"""Early and late events, by few test functions."""
+"""Early and late events, by few weights."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.numerics.polynomials import legendre
+from goodstein.numerics.polynomials import legendre, over_survival
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import FiniteView, Names
+from goodstein.stein.entered import EnteredFeatures
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.survival.data import Censored
 from goodstein.survival.martingale import Martingale
@@ -20,20 +21,28 @@ from goodstein.survival.martingale import Martingale
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Timing(FiniteView):
-    r"""The martingale operator with polynomials in u = F₀(t) as test functions, for censored durations.
+    r"""Events against those that the model expects, weighted by polynomials in u = F₀(t), for durations.
 
-    With ω_k the shifted Legendre polynomials of degree 1, …, k, orthonormal on (0, 1), observation i stands
+    With w_k the shifted Legendre polynomials of degree 0, …, k, orthonormal on (0, 1), observation i stands
     for the numbers
 
-        δ_i (1 − u_i) ω_k′(u_i) − (ω_k(u_i) − ω_k(0)):
+        ∫ w_k (dN_i − Y_i λ₀ dt) = δ_i w_k(u_i) − ∫₀^{u_i} w_k(s)/(1 − s) ds,
 
-    whether there are too many events or too few, early or late ones, those in the middle or at the ends. The
-    Stein matrix has finite rank, so that time and memory are linear in n, and there is no kernel.
+    of a late entry with the integral from the entry on. They say whether there are too many events or too few
+    (degree 0, the one-sample log-rank test), early or late ones (degree 1, which holds all weighted log-rank
+    tests with weights linear in F₀), those in the middle or at the ends, and so on; six weights see about
+    what a Pearson-type test with six cells sees. It is the martingale operator with ω′ = w/(1 − u), without a
+    bound at the end of time, where smooth ω do not look. The Stein matrix has finite rank, so that time and
+    memory are linear in n, and there is no kernel.
 
     Parameters
     ----------
     degree
-        k, at least 1.
+        k, at least 0.
+
+    References
+    ----------
+    Hjort (1990), Goodness of fit tests in models for life history data based on cumulative hazard rates.
 
     Examples
     --------
@@ -46,7 +55,7 @@ class Timing(FiniteView):
     True
     """
 
-    degree: int = 3
+    degree: int = 1
     operator: Operator | None = None
 
     def __post_init__(self) -> None:
@@ -56,19 +65,24 @@ class Timing(FiniteView):
             object.__setattr__(self, "operator", Martingale())
         elif not (isinstance(inside, Martingale) and inside.transform == "cdf"):
             raise InputError(f"`operator` of Timing must be Martingale(), got {inside!r}.")
-        check_count(self.degree, "`degree` of Timing")
+        check_count(self.degree, "`degree` of Timing", 0)
 
     def looks_at(self, names: Names = None) -> str:
-        return "how many events there are, early and late"
+        if self.degree == 0:
+            return "how many events there are"
+        parts = "" if self.degree == 1 else f", in {self.degree + 1} ways"
+        return f"how many events there are, early and late{parts}"
 
     def features(self, model: Any, domain: Domain, data: Censored) -> FiniteFeatures:
-        """δ(1 − u)ω′(u) − (ω(u) − ω(0))."""
-        assert isinstance(self.operator, Martingale)
-        inner = self.operator.features(model, domain, data)
-        assert inner.weight is not None
-        omega, slope = legendre(inner.points[:, 0], self.degree)
-        start, _ = legendre(np.zeros(1), self.degree)
-        return FiniteFeatures(inner.weight[:, None] * slope - (omega - start))
+        """δ w(u) − ∫ w/(1 − s) ds, from the entry on."""
+        inner = Martingale("hazard").in_time(model, data)
+        end = inner.end if isinstance(inner, EnteredFeatures) else inner
+        cumulative = end.points[:, 0]
+        assert end.weight is not None
+        expected = over_survival(cumulative, self.degree)
+        if isinstance(inner, EnteredFeatures):
+            expected -= over_survival(inner.start.points[:, 0], self.degree)
+        return FiniteFeatures(end.weight[:, None] * legendre(-np.expm1(-cumulative), self.degree) - expected)
 
     def __repr__(self) -> str:
         return f"Timing({self.degree})"

@@ -1,0 +1,504 @@
+"""Durations with late entry and covariates: operators, models, fits and what reads them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.optimize
+import scipy.stats
+
+import goodstein as gs
+from goodstein.adapters.durations import as_survival_model
+from goodstein.nulls.fitted import Around
+from goodstein.survival.residuals import Landmarks
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    lifelines = pytest.importorskip("lifelines")
+
+
+def scale(z):
+    return np.exp(0.3 + 0.5 * z)
+
+
+MODEL = gs.SurvivalRegression(
+    cumulative_hazard=lambda t, z: (t / scale(z)) ** 1.5,
+    hazard=lambda t, z: 1.5 / scale(z) * (t / scale(z)) ** 0.5,
+    name="Weibull regression",
+)
+
+
+def draw(n=80, seed=1, late=True, covariates=1, entry=None):
+    """From MODEL with censoring; half of the rows enter late, or all at a time."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(4 * n, covariates))
+    x, c = scale(z[:, 0]) * rng.weibull(1.5, 4 * n), rng.exponential(2.5, 4 * n)
+    e = np.where(rng.random(4 * n) < 0.5 * late, rng.uniform(0, 0.7, 4 * n), 0.0)
+    e = e if entry is None else np.full(4 * n, entry)
+    seen = np.flatnonzero(np.minimum(x, c) > e)[:n]
+    z, x, c, e = z[seen], x[seen], c[seen], e[seen]
+    return gs.Censored(np.minimum(x, c), x <= c, e if late else None, z[:, 0] if covariates == 1 else z)
+
+
+def frame_of(data):
+    frame = pd.DataFrame(data.covariates, columns=list(data.covariate_names))
+    return frame.assign(time=data.durations, dead=data.event_observed, entry=data.entry)
+
+
+def weibull_fit(frame, **options):
+    return lifelines.WeibullAFTFitter().fit(frame, "time", "dead", entry_col="entry", **options)
+
+
+# Data.
+
+
+def test_entries_and_covariates_go_where_the_rows_go():
+    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "sex": [0, 1, 0, 1]})
+    data = gs.Censored([5.0, 6.0, 7.0, 8.0], [1, 0, 1, 1], [0.0, 1.0, 2.0, 0.0], frame)
+    assert data.covariate_names == ("age", "sex") and data.late
+    assert data.describe() == "4 durations, 25 % censored, 2 entered late, 2 covariates"
+    some = data.take(np.array([2, 1]))
+    assert some.entry.tolist() == [2.0, 1.0] and some.covariates.tolist() == [[3.0, 0.0], [2.0, 1.0]]
+    assert some.covariate_names == data.covariate_names
+    assert list(data.as_columns()) == ["duration", "event", "entry", "age", "sex"]
+    assert data.at_risk([0.5, 1.0, 1.5, 6.0]).tolist() == [2.0, 2.0, 3.0, 3.0]
+    import pickle
+
+    again = pickle.loads(pickle.dumps(data))
+    assert again == data and again.covariate_names == data.covariate_names
+    assert data != gs.Censored(data.durations, data.event_observed)
+    read = gs.Censored.from_frame(
+        frame.assign(t=data.durations, e=[1, 0, 1, 1], start=data.entry),
+        durations="t",
+        event_observed="e",
+        entry="start",
+        covariates=["age", "sex"],
+    )
+    assert read == data and "entry: column 'start'" in read.describe()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"entry": [0.0, 2.0, 0.5]}, "enter when their duration has ended already"),
+        ({"entry": [0.0, 0.1]}, "`durations` has 3 values and `entry` has 2"),
+        ({"entry": [0.0, -0.1, 0.0]}, "`entry`"),
+        ({"covariates": [[1.0], [np.nan], [2.0]]}, "`covariates`"),
+        ({"covariates": [1.0, 2.0]}, "`covariates` has 2"),
+        ({"covariates": pd.DataFrame({"arm": ["a", "b", "a"]})}, "get_dummies"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(options, message):
+    with pytest.raises(gs.InputError, match=re.escape(message)):
+        gs.Censored([1.0, 2.0, 3.0], [1, 1, 0], **options)
+
+
+def test_the_censoring_of_late_entries_is_later_than_they_are():
+    data = draw(200)
+    for _ in range(5):
+        c = data.draw_censoring(200, np.random.default_rng(1), data.entry)
+        assert (c > data.entry).all()
+    again = data.drawn(MODEL, MODEL.domain, np.random.default_rng(2))
+    assert (again.durations > data.entry).all() and np.array_equal(again.covariates, data.covariates)
+
+
+# Operators.
+
+
+def test_the_features_have_mean_zero_given_entry_and_covariates():
+    """E[ξω | e, z] by quadrature over X given X > e, censored at a fixed time; ω = cos(2u + z)·(1 + z)."""
+    z, e, c = 0.7, 0.4, 2.2
+
+    def omega(t):
+        u = -np.expm1(-MODEL.cumulative_hazard(np.atleast_1d(t), np.atleast_1d(z)))
+        return np.cos(2 * u + z) * (1 + z)
+
+    def density(t):
+        hazard = MODEL.hazard(np.array([t]), np.array([z]))
+        grown = MODEL.cumulative_hazard(np.array([t, e]), np.array([z, z]))
+        return float(hazard[0] * np.exp(grown[1] - grown[0]))
+
+    def feature(t, event):
+        """From the operator's own coefficients: value·ω(end) + weight·dω/du + ω(start)."""
+        features = gs.Martingale().in_time(MODEL, gs.Censored([t], [event], [e], [z]))
+        u, start = features.end.points[0, 0], features.start.points[0, 0]
+        slope = -2 * np.sin(2 * u + z) * (1 + z)
+        ends = features.end.value[0, 0] * np.cos(2 * u + z) + features.start.value[0, 0] * np.cos(
+            2 * start + z
+        )
+        return ends * (1 + z) + features.end.weight[0] * slope
+
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    t = e + (c - e) * (nodes + 1) / 2
+    mean = sum(w * (c - e) / 2 * density(s) * feature(s, True) for s, w in zip(t, weights, strict=True))
+    gone = sum(w * (c - e) / 2 * density(s) for s, w in zip(t, weights, strict=True))
+    assert mean + (1 - gone) * feature(c, False) == pytest.approx(0.0, abs=1e-10)
+    # By the definition: δ ∂_t ω/λ − (ω(t) − ω(e)).
+    h = 1e-5
+    slope = (omega(1.3 + h) - omega(1.3 - h)) / (2 * h) / MODEL.hazard(np.array([1.3]), np.array([z]))
+    assert feature(1.3, True) == pytest.approx(float((slope - omega(1.3) + omega(e))[0]), abs=1e-8)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_the_stein_matrix_is_that_of_the_definition(late):
+    """h = ξ_i ξ_j k by finite differences of the kernel, for times as they are."""
+    data = draw(6, late=late)
+    operator = gs.Martingale(None, covariate_kernel=gs.Gaussian(0.8))
+    kernel = gs.Gaussian(0.9)
+    found = gs.stein_matrix(data, MODEL, operator=operator, kernel=kernel)
+    t, e, z, events = data.durations, data.entry, data.z, data.event_observed
+    rate = events / MODEL.hazard(t, z)
+
+    def k(a, b):
+        return np.exp(-((a - b) ** 2) / (2 * 0.9**2))
+
+    def functional(f, i, h=1e-4):
+        return rate[i] * (f(t[i] + h) - f(t[i] - h)) / (2 * h) - f(t[i]) + f(e[i])
+
+    for i in range(6):
+        for j in range(6):
+            value = functional(lambda a, j=j: functional(lambda b, a=a: k(a, b), j), i)
+            expected = value * np.exp(-((z[i] - z[j]) ** 2) / (2 * 0.8**2))
+            assert found[i, j] == pytest.approx(expected, abs=2e-6)
+
+
+def test_late_entry_at_zero_is_none():
+    data = draw(40, late=False)
+    late = gs.Censored(data.durations, data.event_observed, np.full(40, 1e-300), data.z)
+    one, two = (gs.stein_matrix(x, MODEL, kernel=gs.IMQ(0.5)) for x in (data, late))
+    np.testing.assert_allclose(one, two, atol=1e-12)
+
+
+def test_ignoring_late_entry_rejects_a_true_model():
+    data = draw(200, entry=0.7)
+    ignored = gs.Censored(data.durations, data.event_observed, covariates=data.z)
+    assert gs.ksd_test(data, MODEL, rng=1).pvalue > 0.05
+    assert gs.ksd_test(ignored, MODEL, rng=1).pvalue < 0.01
+    assert gs.ksd_test(ignored, MODEL, operator=gs.Timing(), rng=1).pvalue < 0.01
+
+
+def test_a_model_without_covariates_takes_data_that_have_some():
+    """The covariates then must not matter, and here they do."""
+    data = draw(200, late=False)
+    alone = gs.Censored(data.durations, data.event_observed)
+    model = gs.families.Weibull.fit(alone)
+    assert gs.ksd_test(data, model, rng=1).pvalue < 0.05
+    late = draw(200)
+    with pytest.raises(gs.InputError, match="late entry"):
+        gs.families.Weibull.fit(late)
+
+
+@pytest.mark.parametrize("operator", [gs.Survival(), gs.ProportionalHazards()])
+def test_operators_that_know_nothing_of_entries_say_so(operator):
+    with pytest.raises(gs.InputError, match=r"Use Martingale\(\)"):
+        gs.ksd_test(draw(30), scipy.stats.expon(), operator=operator)
+    with pytest.raises(gs.InputError, match=r"Use Martingale\(\)"):
+        gs.ksd_test(draw(30, late=False), MODEL, operator=operator)
+
+
+# Models.
+
+
+def test_one_of_both_functions_suffices():
+    t, z = np.array([0.3, 1.0, 4.0]), np.array([-1.0, 0.0, 1.0])
+    by_rate = gs.SurvivalRegression(hazard=MODEL._functions["hazard"])
+    np.testing.assert_allclose(by_rate.cumulative_hazard(t, z), MODEL.cumulative_hazard(t, z), rtol=1e-10)
+    by_sum = gs.SurvivalRegression(cumulative_hazard=MODEL._functions["cumulative_hazard"])
+    np.testing.assert_allclose(by_sum.hazard(t, z), MODEL.hazard(t, z), rtol=1e-8)
+    np.testing.assert_allclose(MODEL.quantile(MODEL.cumulative_hazard(t, z), z), t, rtol=1e-9)
+    drawn = MODEL.sample(np.zeros(2000), rng=1)
+    assert (
+        scipy.stats.kstest(drawn.durations, scipy.stats.weibull_min(1.5, scale=scale(0.0)).cdf).pvalue > 0.01
+    )
+    with pytest.raises(gs.InputError, match="needs `cumulative_hazard` or `hazard`"):
+        gs.SurvivalRegression()
+    with pytest.raises(gs.InputError, match="model of durations given covariates, and these have none"):
+        gs.ksd_test([1.0, 2.0, 3.0], MODEL)
+
+
+def test_two_functions_that_disagree_are_found():
+    wrong = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t, hazard=lambda t, z: 2.0 + 0 * t)
+    with pytest.raises(gs.SteinIdentityError, match="One of them is wrong"):
+        gs.ksd_test(draw(30), wrong)
+
+
+class Forest:
+    """What an estimator of scikit-survival looks like, with step functions for its predictions."""
+
+    class Step:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    def predict_cumulative_hazard_function(self, x):
+        grid = np.linspace(0.01, 12.0, 1500)
+        return np.array([self.Step(grid, MODEL.cumulative_hazard(grid, np.full(1500, row[0]))) for row in x])
+
+
+def test_estimators_with_step_functions_are_models():
+    data = draw(100, covariates=2)
+    model = as_survival_model(Forest())
+    expected = MODEL.cumulative_hazard(data.durations, data.covariates[:, 0])
+    np.testing.assert_allclose(model.cumulative_hazard(data.durations, data.covariates), expected, atol=2e-3)
+    assert gs.ksd_test(data, Forest(), rng=1).pvalue > 0.05
+    far = gs.Censored([50.0, 1.0], covariates=[[0.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(gs.InputError, match="beyond the last time"):
+        gs.ksd_test(far, Forest())
+
+
+# Fits.
+
+
+def fitters():
+    yield lifelines.WeibullAFTFitter(), {}
+    yield lifelines.LogNormalAFTFitter(), {"ancillary": True}
+    yield lifelines.LogLogisticAFTFitter(), {"formula": "z + I(z**2)"}
+    constant = {"sigma_": "1", "lambda_": "1"}
+    yield lifelines.GeneralizedGammaRegressionFitter(), {"regressors": {"mu_": "z", **constant}}
+    yield lifelines.CoxPHFitter(baseline_estimation_method="spline", n_baseline_knots=3), {}
+
+
+@pytest.mark.parametrize(("fitter", "options"), list(fitters()), ids=lambda x: type(x).__name__)
+def test_regressions_of_lifelines_are_read_with_their_frame(fitter, options):
+    data = draw(150)
+    frame = frame_of(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitter.fit(frame, "time", "dead", entry_col="entry", **options)
+    model = as_survival_model(fitter)
+    rows = model.read(frame, "test")
+    assert np.array_equal(rows.entry, data.entry) and np.array_equal(rows.durations, data.durations)
+    theirs = fitter.predict_cumulative_hazard(frame.iloc[:4].assign(entry=0), times=[0.5, 1.5]).to_numpy()
+    ours = model.cumulative_hazard(np.full(4, 1.5), rows.covariates[:4])
+    np.testing.assert_allclose(ours, theirs[1], rtol=1e-6)
+    assert model.log_likelihood(rows).sum() == pytest.approx(fitter.log_likelihood_, rel=1e-8)
+    result = gs.ksd_test(frame, fitter, rng=1)
+    assert result.pvalue > 0.01 and "FittedWildBootstrap" in repr(result.null)
+
+
+def test_influences_are_what_leaving_a_row_out_does():
+    data = draw(120)
+    frame = frame_of(data)
+    fitted = as_survival_model(weibull_fit(frame))
+    influence = fitted.influence(data)
+    scaled = fitted.design.scaled(data.covariates)
+    refit = fitted.provenance.refit
+    np.testing.assert_allclose(refit(data).coefficients, fitted.coefficients, atol=1e-4)
+    for row in (3, 17):
+        without = refit(data.take(np.delete(np.arange(120), row))).coefficients
+        moved = (refit(data).coefficients - without) * 120
+        expected = scaled @ influence.values[row]
+        assert np.abs(moved - expected).max() < 0.15 * np.abs(expected).max()
+
+
+def test_the_slopes_are_those_of_the_features():
+    """The correction's features at θ̂ ± step are those of a regression with such coefficients."""
+    data = draw(60)
+    model = as_survival_model(weibull_fit(frame_of(data)))
+    problem = gs.ksd_test(data_named(data, model), model, rng=1).asked[0]
+    around = Around(gs.FittedWildBootstrap().influence_on(problem))
+    joined, steps = around._features(problem)
+    moved = model.moved(model.design.scaled(data.covariates)[:, 0] * steps[0])
+    t, z = data.durations, data.covariates
+    expected = -np.expm1(-moved.cumulative_hazard(t, z))
+    np.testing.assert_allclose(joined.inner.end.points[60:120, 0], expected, atol=1e-12)
+
+
+def data_named(data, model):
+    frame = pd.DataFrame(data.covariates, columns=list(model.design.columns))
+    return gs.Censored(data.durations, data.event_observed, data.entry, frame)
+
+
+def test_a_wrong_form_is_found_and_a_right_one_is_not():
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=400)
+    t = np.exp(0.4 * z**2) * rng.weibull(1.5, 400)
+    frame = pd.DataFrame({"time": t, "dead": 1, "entry": 0.0, "z": z})
+    assert gs.ksd_test(frame, weibull_fit(frame), rng=1).pvalue < 0.01
+    assert gs.ksd_test(frame, weibull_fit(frame, formula="z + I(z**2)"), rng=1).pvalue > 0.05
+    again = gs.ParametricBootstrap(n_resamples=19)
+    assert gs.ksd_test(frame, weibull_fit(frame), null=again, rng=1).pvalue == 0.05
+
+
+def test_a_fit_of_ones_own_is_corrected_for_by_its_likelihood():
+    data = draw(150)
+
+    def family(theta):
+        return gs.SurvivalRegression(
+            cumulative_hazard=lambda t, z: (t / np.exp(theta[0] + theta[1] * z)) ** np.exp(theta[2])
+        )
+
+    def loss(theta):
+        return -family(theta).log_likelihood(data).mean()
+
+    theta = scipy.optimize.minimize(loss, [0.0, 0.0, 0.0]).x
+    null = gs.FittedWildBootstrap(model=family, parameters=theta)
+    assert gs.ksd_test(data, family(theta), null=null, rng=1).pvalue > 0.05
+
+
+def test_univariate_fits_with_late_entry_are_models():
+    data = draw(200)
+    alone = gs.Censored(data.durations, data.event_observed, data.entry)
+    fitter = lifelines.WeibullFitter().fit(data.durations, data.event_observed, entry=data.entry)
+    result = gs.ksd_test(alone, fitter, rng=1)
+    assert "FittedWildBootstrap" in repr(result.null) and result.pvalue > 0.01
+    again = gs.ksd_test(alone, fitter, null=gs.ParametricBootstrap(n_resamples=19), rng=1)
+    assert again.pvalue > 0.05
+
+
+def test_what_cannot_be_tested_is_refused_with_what_to_do():
+    frame = frame_of(draw(60)).assign(high=lambda f: f.time + 0.5)
+    between = lifelines.WeibullAFTFitter().fit_interval_censoring(
+        frame[["time", "high", "z"]], "time", "high"
+    )
+    with pytest.raises(gs.InputError, match=r"interval-censored.*right-censored"):
+        gs.ksd_test(frame, between)
+    censored = scipy.stats.CensoredData(interval=[[1.0, 2.0], [2.0, 3.0]])
+    with pytest.raises(gs.InputError, match=r"interval.*middles"):
+        gs.ksd_test(censored, scipy.stats.expon())
+    with pytest.raises(gs.InputError, match="not fitted yet"):
+        gs.ksd_test(frame, lifelines.WeibullAFTFitter())
+    fitted = weibull_fit(frame.drop(columns="high"))
+    with pytest.raises(gs.InputError, match="no column 'time'"):
+        gs.ksd_test(frame.drop(columns="time"), fitted)
+    with pytest.raises(gs.InputError, match=r"data frame of pandas.*got ndarray"):
+        gs.ksd_test(np.ones(5), fitted)
+    with pytest.raises(gs.InputError, match="swapped"):
+        gs.ksd_test(fitted, frame)
+    strata = frame[["time", "dead", "z"]].assign(s=np.arange(60) % 2)
+    with pytest.raises(gs.InputError, match="stratum"):
+        gs.ksd_test(strata, lifelines.CoxPHFitter().fit(strata, "time", "dead", strata="s"))
+
+
+def test_a_part_of_the_rows_of_a_fit_is_warned_of():
+    frame = frame_of(draw(100))
+    fitted = weibull_fit(frame)
+    with pytest.warns(gs.CalibrationWarning, match="was fitted to"):
+        gs.ksd_test(frame.iloc[:60], fitted, rng=1)
+
+
+# Cox.
+
+
+def cox_fit(frame, **options):
+    return lifelines.CoxPHFitter().fit(frame, "time", "dead", entry_col="entry", **options)
+
+
+def test_the_sums_are_those_of_martingale_residuals():
+    """Σ_i ξ_i ω = Σ_i ψ(z_i)·M̂_i for ω = ψ(z), M̂ the residuals of lifelines; and none is left of ω = z."""
+    data = draw(80, covariates=2, late=False)
+    frame = frame_of(data).drop(columns="entry")
+    fitter = lifelines.CoxPHFitter().fit(frame, "time", "dead")
+    model = as_survival_model(fitter)
+    rows = model.read(frame, "test")
+    residuals = fitter.compute_residuals(frame, "martingale").sort_index()["martingale"].to_numpy()
+    given = model.given(rows)
+    ours = rows.event_observed - given.cumulative_hazard(rows.durations)
+    np.testing.assert_allclose(ours, residuals, atol=1e-9)
+    fixed = gs.CoxModel(fitter.params_.to_numpy())
+
+    def squares(x, y):
+        return (x**2).sum(axis=1)[:, None] * (y**2).sum(axis=1)
+
+    operator = gs.CoxResiduals(1, covariate_kernel=squares).fitted(rows, None)
+    tau = operator.features(fixed, None, rows).tau
+    functions = Landmarks.of(operator.covariate_kernel, rows.covariates)
+    scale_of = functions(rows.covariates)[0, 0] / (rows.covariates[0] ** 2).sum()
+    expected = scale_of * (rows.covariates**2).sum(axis=1) @ residuals
+    assert tau[:, 0].sum() == pytest.approx(expected, abs=1e-8)
+
+    def linear(x, y):
+        return x @ y.T
+
+    left = gs.CoxResiduals(1, covariate_kernel=linear).fitted(rows, None).features(model, None, rows)
+    np.testing.assert_allclose(left.tau[:, :2], 0.0, atol=1e-9)
+
+
+def test_the_correction_for_coefficients_is_the_derivative_of_the_sum():
+    """Σξ at β moves by −D·Δβ: the covariances in risk sets are the slopes of the sums."""
+    data = draw(60)
+    operator = gs.CoxResiduals(2).fitted(data, None)
+    h = 1e-5
+    up, down = (operator.features(gs.CoxModel([-0.7 + s * h]), None, data).tau.sum(axis=0) for s in (1, -1))
+    slope = (up - down) / (2 * h)
+    with_fit = operator.features(gs.CoxModel([-0.7], fitted_to=data), None, data).tau
+    without = operator.features(gs.CoxModel([-0.7]), None, data).tau
+
+    def linear(x, y):
+        return x @ y.T
+
+    unit = gs.CoxResiduals(1, covariate_kernel=linear).fitted(data, None)
+    u_up, u_down, u = (
+        unit.features(gs.CoxModel([-0.7 + s * h]), None, data).tau[:, 0].sum() for s in (1, -1, 0)
+    )
+    expected = slope / ((u_up - u_down) / (2 * h)) * u
+    np.testing.assert_allclose(without.sum(axis=0) - with_fit.sum(axis=0), expected, atol=1e-6)
+
+
+def test_cox_fits_are_tested_with_their_frame():
+    data = draw(200, seed=3)
+    frame = frame_of(data)
+    result = gs.ksd_test(frame, cox_fit(frame), rng=1)
+    assert result.pvalue > 0.05 and "accounted for" in str(result.audit)
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=250)
+    bent = pd.DataFrame(
+        {"time": np.exp(0.5 * z**2) * rng.exponential(size=250), "dead": 1, "z": z, "entry": 0.0}
+    )
+    assert gs.ksd_test(bent, cox_fit(bent), rng=1).pvalue < 0.01
+    with pytest.raises(gs.InputError, match="fitted to some of these"):
+        gs.ksd_test(frame.iloc[:100], cox_fit(frame))
+    with pytest.raises(gs.InputError, match=r"CoxResiduals\(\)"):
+        gs.ksd_test(frame, cox_fit(frame), operator=gs.Martingale())
+    with pytest.raises(gs.InputError, match="for models with an unknown baseline"):
+        gs.ksd_test(data, MODEL, operator=gs.CoxResiduals())
+    with pytest.raises(gs.InputError, match="coefficients of 2 covariates"):
+        gs.ksd_test(data, gs.CoxModel([1.0, 2.0]))
+
+
+# What is said and drawn.
+
+
+@pytest.fixture(scope="module")
+def bent():
+    """Durations with a bent effect of the dose and none of the arm."""
+    rng = np.random.default_rng(4)
+    dose = rng.normal(size=300)
+    time = np.exp(0.5 * dose**2) * rng.weibull(1.2, 300)
+    return pd.DataFrame({"time": time, "dead": 1, "dose": dose, "arm": np.arange(300) % 2})
+
+
+def test_the_covariate_whose_form_is_wrong_is_named(bent):
+    result = gs.ksd_test(bent, lifelines.CoxPHFitter().fit(bent, "time", "dead"), rng=1)
+    failing = [finding.view for finding in result.explain(rng=1).findings if finding.fails]
+    assert failing and all("dose" in view for view in failing)
+    assert result.plot().get_title(loc="left") == "Beyond the bands: dose"
+    with pytest.raises(gs.InputError, match="no probability transform"):
+        result.plot("transform")
+    with pytest.raises(gs.InputError, match="counts who is at risk"):
+        result.witness([1.0, 2.0])
+
+
+def test_ratios_are_of_events_seen_and_expected():
+    data = draw(200)
+    result = gs.ksd_test(data, MODEL, rng=1)
+    found = {finding.view: finding.effect for finding in result.explain(rng=1).findings}
+    low = data.z <= np.quantile(data.z, 1 / 3)
+    grown = MODEL.cumulative_hazard(data.durations, data.z) - MODEL.cumulative_hazard(data.entry, data.z)
+    view = next(name for name in found if "z is up to" in name)
+    assert found[view] == pytest.approx(data.event_observed[low].sum() / grown[low].sum())
+    assert found["hazard over all time"] == pytest.approx(data.event_observed.sum() / grown.sum())
+
+
+def test_a_true_model_stays_within_the_bands():
+    result = gs.ksd_test(draw(150), MODEL, rng=1)
+    assert result.plot("transform").get_title(loc="left") == "Within the bands"
+    assert result.plot().get_title(loc="left") == "Within the bands"
+    alone = gs.ksd_test(np.arange(1.0, 30.0) / 9, gs.families.Exponential(2.0), rng=1)
+    with pytest.raises(gs.InputError, match="these have none"):
+        alone.plot("residuals")
+    with pytest.raises(gs.InputError, match="late entry or covariates"):
+        result.tolerance()
