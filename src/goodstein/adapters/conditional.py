@@ -8,14 +8,19 @@ from goodstein.conditional.model import ConditionalModel, require_two_arguments
 from goodstein.constraints import is_function
 from goodstein.errors import InputError
 from goodstein.families.base import Family
-from goodstein.foreign import unusable
+from goodstein.foreign import roots, unusable
+from goodstein.lazy import deferred
 from goodstein.models.model import Model
+
+statsmodels = deferred("goodstein.adapters.statsmodels")
 
 
 def as_conditional(model: Any) -> ConditionalModel:
-    """A :class:`ConditionalModel` from itself, from a score function of (y, x), or an object with such."""
+    """A :class:`ConditionalModel` from itself, a score function of (y, x), an object with such, or a fit."""
     if isinstance(model, ConditionalModel):
         return model
+    if "statsmodels" in roots(model):
+        return statsmodels.from_results(model)  # type: ignore[no-any-return]
     advice = (
         "A conditional model is ConditionalModel(score=function of (y, x)), ConditionalModel.gaussian(mean, "
         "scale), or a function score(y, x)."

@@ -17,6 +17,7 @@ from goodstein.survival.data import Censored
 
 lifelines = deferred("goodstein.adapters.lifelines")
 scikit_learn = deferred("goodstein.adapters.scikit_learn")
+statsmodels = deferred("goodstein.adapters.statsmodels")
 
 ACCEPTED = """\
   - a function of the data that returns a model, such as families.Normal.fit or, with options,
@@ -24,6 +25,7 @@ ACCEPTED = """\
   - a family with a method fit, such as families.Dirichlet, or a model that was fitted with it
   - a fitter of lifelines, such as WeibullFitter
   - a GaussianMixture of scikit-learn
+  - results of a regression of counts of statsmodels
   - a distribution of scipy.stats without parameters, such as scipy.stats.norm"""
 
 
@@ -46,6 +48,8 @@ def as_refitting(fit: Any) -> Refitting:
         return lifelines.refitting(held)  # type: ignore[no-any-return]
     if "sklearn" in origins:
         return scikit_learn.refitting(held)  # type: ignore[no-any-return]
+    if "statsmodels" in origins and hasattr(held, "params"):
+        return statsmodels.FitAgain(held)  # type: ignore[no-any-return]
     if "scipy" in origins and callable(getattr(held, "fit", None)):
         return FitOfScipy(held)
     if isinstance(fit, Fittable) and fit.provenance is not None and fit.provenance.refit is not None:

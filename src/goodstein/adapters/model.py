@@ -15,6 +15,7 @@ from goodstein.foreign import describe, require_instance, roots, unusable
 from goodstein.lazy import deferred
 from goodstein.models.model import Model
 
+posteriors = deferred("goodstein.adapters.posteriors")
 probabilistic = deferred("goodstein.adapters.probabilistic")
 scikit_learn = deferred("goodstein.adapters.scikit_learn")
 scipy_stats = deferred("goodstein.adapters.scipy_stats")
@@ -26,7 +27,9 @@ ACCEPTED = """\
   - a frozen scipy.stats distribution, such as scipy.stats.norm(0, 1)
   - a fitted scikit-learn GaussianMixture or KernelDensity
   - a distribution with .log_prob (torch.distributions, numpyro)
-  - a Stan model with .log_density_gradient (BridgeStan)
+  - a Stan model with .log_density_gradient (BridgeStan), or a PyMC model
+  - a numpyro model with its data: from_numpyro(model, data)
+  - gradients at the draws: Gradients(array)
   - any object with a method .score(x) or .logpdf(x)"""
 
 
@@ -47,7 +50,9 @@ def as_model(model: Any) -> Model:
           ``gaussian_kde``;
         - a fitted ``GaussianMixture`` or ``KernelDensity`` of scikit-learn;
         - an object with ``log_prob``, such as the distributions of PyTorch and numpyro;
-        - a Stan model with ``log_density_gradient``, on its unconstrained parameters;
+        - a Stan model with ``log_density_gradient``, as BridgeStan has, or a PyMC model, on their
+          unconstrained parameters, to which draws in a container with names are moved
+          (of numpyro :func:`from_numpyro`);
         - an object with ``logpdf``.
 
     Examples
@@ -70,12 +75,14 @@ def as_model(model: Any) -> Model:
         return scikit_learn.from_estimator(model)  # type: ignore[no-any-return]
     if "scipy" in origins:
         return scipy_stats.from_distribution(model)  # type: ignore[no-any-return]
+    if "pymc" in origins and callable(getattr(model, "logp_dlogp_function", None)):
+        return posteriors.from_pymc(model)  # type: ignore[no-any-return]
     methods = ("score", "log_density_gradient", "grad_log_prob", "log_prob", "logpdf")
     found = next((name for name in methods if callable(getattr(model, name, None))), None)
     if found in ("score", "logpdf"):
         return from_methods(model)
     if found is not None:
-        read = probabilistic.from_log_prob if found == "log_prob" else probabilistic.from_stan
+        read = probabilistic.from_log_prob if found == "log_prob" else posteriors.from_stan
         return read(model)  # type: ignore[no-any-return]
     if is_function(model):
         return Model(score=model)

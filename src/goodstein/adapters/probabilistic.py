@@ -1,4 +1,4 @@
-"""Distributions of PyTorch and numpyro, and Stan models."""
+"""Distributions of PyTorch and numpyro."""
 
 from __future__ import annotations
 
@@ -41,33 +41,6 @@ def from_log_prob(distribution: Any) -> Model:
     domain = _domain(support, event[0] if event else 1)
     sampler = _sampler(distribution, isinstance(domain, Simplex))
     return Model(logpdf=distribution.log_prob, sample=sampler, domain=domain, name=name)
-
-
-def from_stan(stan: Any) -> Model:
-    """Turn a Stan model into one of its unconstrained parameters."""
-    dimension = getattr(stan, "param_unc_num", None)
-    domain = Euclidean(int(dimension())) if callable(dimension) else None
-    wrapped = Stan(stan)
-    return Model(score=wrapped.score, logpdf=wrapped.logpdf, domain=domain, name=describe(stan))
-
-
-class Stan:
-    """A Stan model, of BridgeStan or PyStan, which takes one parameter vector at a time."""
-
-    def __init__(self, stan: Any) -> None:
-        self.stan = stan
-
-    def score(self, x: Array) -> Array:
-        """Gradient of the log density of the unconstrained parameters, (n, d)."""
-        both, stan = hasattr(self.stan, "log_density_gradient"), self.stan
-        return np.stack([stan.log_density_gradient(row)[1] if both else stan.grad_log_prob(row) for row in x])
-
-    def logpdf(self, x: Array) -> Array:
-        """Log density of the unconstrained parameters, (n,)."""
-        both, stan = hasattr(self.stan, "log_density_gradient"), self.stan
-        return np.array(
-            [stan.log_density_gradient(row)[0] if both else stan.log_prob(row) for row in x], float
-        )
 
 
 def _torch_draws(distribution: Any, simplex: bool, n: int, rng: np.random.Generator) -> Array:

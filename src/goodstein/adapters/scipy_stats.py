@@ -9,8 +9,9 @@ import numpy as np
 
 from goodstein.adapters.methods import from_methods
 from goodstein.data.rows import SeenMoments
-from goodstein.domains import Box, Euclidean
+from goodstein.domains import Box, Euclidean, Naturals
 from goodstein.domains.base import Domain
+from goodstein.families.binomial import Multinomial
 from goodstein.families.dirichlet import Dirichlet
 from goodstein.families.normal import Normal
 from goodstein.families.student import StudentT
@@ -38,14 +39,14 @@ WITH_MEAN = {"norm", "expon", "gamma", "invgauss"}
 def from_distribution(rv: Any) -> Model:
     """Turn any object of scipy.stats into a model, or say why that cannot be done."""
     names = bases(rv)
-    discrete = names & {"rv_discrete", "rv_discrete_frozen", "DiscreteDistribution"}
-    if discrete or ("multi_rv_frozen" in names and hasattr(rv, "logpmf")):
-        so = "Say so: Model(logpdf=rv.logpmf, domain=Lattice(levels, d))"
-        _refuse(rv, f"is discrete, and does not say on which states. {so}")
-    if names & {"rv_generic", "multi_rv_generic"}:
+    if names & {"rv_generic", "multi_rv_generic"} and "rv_sample" not in names:
         name = f"scipy.stats.{getattr(rv, 'name', None) or type(rv).__name__.removesuffix('_gen')}"
         call = f"{name}{'(loc, scale)' if 'rv_generic' in names else '(...)'}"
         raise unusable(f"{name} has no parameters yet.", f"Call it: {call}.")
+    if names & {"rv_discrete_frozen", "rv_sample"}:
+        return _of_counts(OldStyle(rv))
+    if "DiscreteDistribution" in names:
+        return _of_counts(NewStyle(rv))
     if "rv_frozen" in names:
         return _on_circle(rv) if rv.dist.name == "vonmises" else _univariate(OldStyle(rv))
     if "_ProbabilityDistribution" in names:
@@ -66,6 +67,8 @@ class OldStyle:
     @property
     def name(self) -> str:
         """How the user wrote it."""
+        if not hasattr(self.rv, "dist"):  # made of a table of probabilities
+            return f"scipy.stats.{self.rv.name}"
         arguments = [_number(value) for value in self.rv.args]
         arguments += [f"{key}={_number(value)}" for key, value in self.rv.kwds.items()]
         return f"scipy.stats.{self.rv.dist.name}({', '.join(arguments)})"
@@ -107,6 +110,21 @@ def _univariate(wrapped: OldStyle) -> Model:
     return model.remember(Fit(None, SeenMoments(mean)))
 
 
+def _of_counts(wrapped: OldStyle) -> Model:
+    """A distribution of whole numbers, none of them negative."""
+    rv = wrapped.rv
+    lower = np.asarray(rv.support()[0], dtype=np.float64)
+    if lower.ndim or not lower >= 0:
+        many = "holds an array of distributions" if lower.ndim else f"has states from {lower:g} on, no counts"
+        so = "Say where it lives: Model(logpdf=..., domain=StateSpace(1, neighbours)), or a Lattice"
+        _refuse(rv, f"{many}. {so}")
+
+    def logpmf(x: Array) -> Array:
+        return np.asarray(rv.logpmf(x[:, 0]))
+
+    return Model(logpdf=logpmf, sample=wrapped.sample, domain=Naturals(1), name=wrapped.name)
+
+
 def _on_circle(rv: Any) -> Model:
     """The von Mises distribution, which has a period and so is no density on the line."""
     (kappa,), loc, scale = rv.dist._parse_args(*rv.args, **rv.kwds)
@@ -120,9 +138,14 @@ def _multivariate(rv: Any) -> Model:
     kind = type(rv).__name__.removesuffix("_frozen")
     if kind == "multivariate_t" and np.isinf(rv.df):
         return from_methods(Normal(rv.loc, rv.shape))
+    if kind == "multinomial":
+        return from_methods(Multinomial(int(rv.n), rv.p))
     if kind in SAME:
         family, parameters = SAME[kind]
         return from_methods(family(*(getattr(rv, name) for name in parameters)))
+    if hasattr(rv, "logpmf"):
+        so = "Say so: Model(logpdf=rv.logpmf, domain=Naturals(d)), or a Lattice of as many coordinates"
+        _refuse(rv, f"is discrete, and does not say on which states. {so}")
     if not hasattr(rv, "logpdf"):
         _refuse(rv, "has no log density")
     dim = getattr(rv, "dim", None)

@@ -19,7 +19,7 @@ from goodstein.auditing.report import Check, Question
 from goodstein.domains import Box, Domain
 from goodstein.errors import InputError
 from goodstein.models.model import Model
-from goodstein.numerics.distances import squared_distances
+from goodstein.numerics.distances import placed
 from goodstein.numerics.linkage import single_linkage
 from goodstein.types import Array
 
@@ -44,8 +44,8 @@ class Pair(NamedTuple):
 
     a: int
     b: int
-    some_a: Array
-    some_b: Array
+    some_a: npt.NDArray[np.intp]
+    some_b: npt.NDArray[np.intp]
 
 
 def check_modes(model: Model, domain: Domain, data: Array, drawn: Array | None = None) -> list[Check]:
@@ -93,13 +93,15 @@ def _pairs(x: Array) -> list[Pair]:
     spread = np.subtract(*np.percentile(x, [84, 16], axis=0))
     z = x / np.where(spread > 0, spread, 1.0)
     n, least = len(x), max(LEAST, int(SHARE * len(x)))
-    apart = squared_distances(z, z)
+    located = placed(z, np.median(z, axis=0))
+    apart = located.squared_distances(located)
     children, count = single_linkage(apart)
     found: list[Pair] = []
-    for left, right in children[::-1]:
+    below: list[list[int]] = children.tolist()
+    for left, right in below[::-1]:
         if min(count[left], count[right]) < least:
             continue
-        one, other = _leaves(children, left, n), _leaves(children, right, n)
+        one, other = _leaves(below, left, n), _leaves(below, right, n)
         near = apart[np.ix_(one, other)]
         i, j = np.unravel_index(np.argmin(near), near.shape)
         # The line starts from each group's own rows, so a few of them tell what is typical there.
@@ -110,16 +112,16 @@ def _pairs(x: Array) -> list[Pair]:
     return found
 
 
-def _leaves(children: npt.NDArray[np.intp], node: int, n: int) -> Array:
+def _leaves(children: list[list[int]], node: int, n: int) -> npt.NDArray[np.intp]:
     """Rows below a node of the tree, in which nodes from n on have two children."""
-    rows, stack = [], [int(node)]
+    rows, stack = [], [node]
     while stack:
         top = stack.pop()
         if top < n:
             rows.append(top)
         else:
-            stack += children[top - n].tolist()
-    return np.sort(rows)
+            stack += children[top - n]
+    return np.sort(np.array(rows, np.intp))
 
 
 def _depth(model: Model, domain: Domain, x: Array, pair: Pair) -> float:

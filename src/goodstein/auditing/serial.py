@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.numerics.ranks import doubled_ranks
 from goodstein.types import Array, Single
 
 FOUND, CLEAR, CERTAIN = 19, 99, 999
@@ -142,7 +143,7 @@ def sorted_by(rows: Array) -> int | None:
     That is one whose rank correlation with the number of the row is at least `SORTED`, which stationary
     sequences that are worth five independent rows or more hardly ever reach.
     """
-    ranks = np.array([_ranks(column) for column in rows.T])
+    ranks = _ranks(rows)
     ranks -= ranks.mean(axis=1, keepdims=True)
     steps = np.arange(len(rows)) - 0.5 * (len(rows) - 1)
     sizes = np.sqrt((ranks**2).sum(axis=1) * (steps @ steps))
@@ -153,7 +154,7 @@ def sorted_by(rows: Array) -> int | None:
 
 def components(columns: Array) -> tuple[Array, Array]:
     """Principal components of the columns' ranks, (c, n), each of variance one, and their shares, (c,)."""
-    ranks = np.array([_ranks(column) for column in columns.T])
+    ranks = _ranks(columns)
     ranks -= ranks.mean(axis=1, keepdims=True)
     spread = np.sqrt(np.mean(ranks**2, axis=1))
     ranks = ranks[spread > 0] / spread[spread > 0, None]
@@ -166,10 +167,9 @@ def components(columns: Array) -> tuple[Array, Array]:
     return (vectors[:, kept] / np.sqrt(values[kept])).T @ ranks, values[kept] / values[kept].sum()
 
 
-def _ranks(column: Array) -> Array:
-    """Ranks; equal entries share the mean of theirs, so that their order does not count."""
-    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - 0.5 * counts)[place])
+def _ranks(columns: Array) -> Array:
+    """Ranks of the columns (n, k), (k, n); equal entries share theirs, so that their order does not count."""
+    return np.ascontiguousarray(0.5 * doubled_ranks(columns).T)
 
 
 def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int:
@@ -221,8 +221,10 @@ class Scales:
         """The largest of each set of scores, (sets, c, n), in about standard deviations."""
         found = np.full(len(scores), -np.inf)
         for within in self._within:
-            products = (scores[..., :-1] * scores[..., 1:]) @ within
-            found = np.maximum(found, (products @ self._mixtures.T).max(axis=1))
+            # Products of small matrices may look at lanes that hold nothing, and flag what is there.
+            with np.errstate(invalid="ignore"):
+                products = (scores[..., :-1] * scores[..., 1:]) @ within
+                found = np.maximum(found, (products @ self._mixtures.T).max(axis=1))
             even = scores.shape[-1] // 2 * 2
             scores = scores[..., :even:2] + scores[..., 1:even:2]
         return found

@@ -25,6 +25,9 @@ class Data(ABC):
     costly: ClassVar[bool] = False
     """Whether the Stein matrix of such data is held as a whole, so that there must not be too many."""
 
+    weights: Array | None = None
+    """Weights of the observations, (n,), of mean one; None where all count alike."""
+
     told: bool = False
     """Whether it was said which observations are durations that ended in the event; see :attr:`ended`."""
 
@@ -64,6 +67,11 @@ class Data(ABC):
         """Which observations are durations that ended in the event, (n,); None where none are durations."""
         return None
 
+    @property
+    def late(self) -> bool:
+        """Whether some observations are durations that were watched only from a later time than zero on."""
+        return False
+
     def rounding(self, domain: Any) -> float:
         """How far observations are off the domain, which rounding may have done."""
         return 0.0
@@ -80,6 +88,12 @@ class Data(ABC):
         """n observations from the model."""
         drawn: Data = model.draws(domain, n, rng)
         return drawn
+
+    def weighted(self, weights: Any) -> Self:
+        """The same observations with weights."""
+        raise InputError(
+            f"{self.kind}: weights are for points and chains.", argument="weights", remedy="Leave them out."
+        )
 
     def as_rows(self) -> Array:
         """Numbers that tell observations apart, (n, k): by them rows that were used before are recognised."""

@@ -69,10 +69,11 @@ class Chains(Points):
         sequences: Sequence[int],
         names: tuple[str, ...] | None = None,
         rows: npt.NDArray[np.intp] | None = None,
+        weights: Array | None = None,
     ) -> Self:
         """Chains of the given lengths, one after the other in an array (n, d)."""
         made = cls.__new__(cls)
-        Points.__init__(made, values, names, rows)
+        Points.__init__(made, values, names, rows, weights)
         made._sequences = tuple(int(length) for length in sequences)
         return made
 
@@ -86,7 +87,8 @@ class Chains(Points):
         owner = np.repeat(np.arange(len(self.sequences)), self.sequences)[index]
         ends = np.flatnonzero((np.diff(index) <= 0) | (np.diff(owner) != 0)) + 1
         lengths = np.diff([0, *ends, len(index)]).tolist()
-        return Chains.of(self.observations[index], lengths, self.names, self.row_numbers[index])
+        numbers, weights = self.row_numbers[index], self._weights_of(index)
+        return Chains.of(self.observations[index], lengths, self.names, numbers, weights)
 
     def many(self, model: Any, domain: Any, n: int, rng: np.random.Generator) -> Chains:
         """n draws of the model, in chains like these if they are as many."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein.data.base import Data
+from goodstein.data.weights import as_weights
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import DomainError
 from goodstein.types import Array, Column
@@ -21,7 +23,7 @@ class Points(Data):
     """Observations that are rows of numbers, (n, d); operators see the array itself.
 
     `names` are those of the columns, where they came in a data frame, and `rows` where these rows stood in
-    what the user handed in, where some were left out.
+    what the user handed in, where some were left out; `weights` are those of the rows, where they differ.
     """
 
     def __init__(
@@ -29,14 +31,24 @@ class Points(Data):
         values: Array,
         names: tuple[str, ...] | None = None,
         rows: npt.NDArray[np.intp] | None = None,
+        weights: Array | None = None,
     ) -> None:
-        self._values, self._names, self._rows = values, names, rows
+        self._values, self._names, self._rows, self.weights = values, names, rows, weights
 
     def __len__(self) -> int:
         return len(self._values)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Points:
-        return Points(self._values[rows], self.names, self.row_numbers[rows])
+        return Points(self._values[rows], self.names, self.row_numbers[rows], self._weights_of(rows))
+
+    def weighted(self, weights: Any) -> Self:
+        moved = copy.copy(self)
+        moved.weights = as_weights(weights, len(self))
+        return moved
+
+    def _weights_of(self, rows: npt.NDArray[np.intp]) -> Array | None:
+        """Those of some rows, which need not be of mean one any more."""
+        return None if self.weights is None else self.weights[rows]
 
     @property
     def names(self) -> tuple[str, ...] | None:

@@ -47,6 +47,7 @@ class SeenRows:
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
         self.values = as_rows(data)
         self.ended = data.ended if isinstance(data, Data) else None
+        self.late = isinstance(data, Data) and data.late
         self._whole = None if whole is None else _digest(as_rows(whole))
         self._discrete = discrete
 

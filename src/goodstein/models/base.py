@@ -26,6 +26,9 @@ class AnyModel(Fittable):
     estimated: bool = False
     """Whether the score is an estimate with random errors."""
 
+    everywhere: bool = True
+    """Whether it can be asked at other observations than those of the data."""
+
     name: Any
 
     @property

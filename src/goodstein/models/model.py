@@ -222,11 +222,21 @@ class Model(FunctionModel):
         if domain is not None and self._domain is not None and domain.dim != self._domain.dim:
             reason = f"{self.name} lives in {self._domain.dim} dimensions, {domain!r} in {domain.dim}."
             raise DomainError(reason, remedy="Pass a domain of the same dimension.")
+        if domain is self._domain:
+            return self
         moved = copy.copy(self)
         moved._domain = domain
         # What was recognised, and compiled, does not depend on the domain: the copies share it.
         moved._recognised = self._recognised
         return moved
+
+    def read(self, data: Any) -> Any:
+        """Data as this model describes them: draws of named parameters may have to be moved first."""
+        return data
+
+    def at(self, rows: Any) -> Self:
+        """The model at these observations, where it knows nothing of others."""
+        return self
 
     def restricted(self, domain: Domain, name: str, sample: Function | None) -> Self | None:
         """The model on a part of its domain, with a sampler that stays there; None if its score may change.

@@ -1,0 +1,1 @@
+"""What is made of draws: fewer of them, or weights for them."""
