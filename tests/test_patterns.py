@@ -409,9 +409,8 @@ class NoSampler:
 @pytest.mark.parametrize(
     ("patterns", "match"),
     [
-        (np.zeros((5, 2)), r"is one array of shape \(5, 2\), but the test needs several"),
         ([], "holds 0 patterns; a test needs at least 2"),
-        ([np.zeros((5, 2))], "holds 1 pattern; a test needs at least 2"),
+        (gs.Patterns([np.zeros((5, 2))]), "holds 1 pattern; a test needs at least 2"),
         (3, "must be a sequence of arrays"),
         ([np.empty((0, 2)), []], "all 2 patterns are empty"),
         ([GOOD[0], np.zeros((4, 3))], r"pattern 1 has shape \(4, 3\), but Box\(\[0, 1\]\^2\) needs \(k, 2\)"),
@@ -423,7 +422,7 @@ class NoSampler:
             r"pattern 1: 2 of 3 rows \(the first is row 1\) lie outside Box\(\[0, 1\]\^2\)",
         ),
     ],
-    ids=["array", "none", "one", "number", "empty", "columns", "text", "ragged", "nan", "outside"],
+    ids=["none", "one", "number", "empty", "columns", "text", "ragged", "nan", "outside"],
 )
 def test_bad_patterns(patterns, match):
     with pytest.raises(gs.InputError, match=match):
@@ -459,14 +458,10 @@ def test_bad_patterns(patterns, match):
             "must be a kernel on point pat",
         ),
         (
-            lambda: gs.ksd_test(GOOD[0], POISSON),
+            lambda: gs.point_pattern_ksd_test(GOOD[0], POISSON, operator=Papangelou()),
             "is one array of shape .* the test needs several independent",
         ),
         (lambda: gs.as_model(POISSON), r"is a point process.*Use point_pattern_ksd_test\(patterns"),
-        (
-            lambda: gs.point_pattern_ksd_test(pd.DataFrame({"x": [0.1, 0.2], "y": [0.3, 0.4]}), POISSON),
-            r"`patterns` is one data frame.*frame.groupby",
-        ),
         (
             lambda: gs.point_pattern_ksd_test(GOOD, NoSampler(), null=gs.MonteCarlo(9)),
             r"Give the model a method sample\(n, rng\) that returns a list .* or use null=WildBootstrap",
@@ -568,3 +563,18 @@ def test_samplers_say_when_they_cannot(monkeypatch):
 
     with pytest.raises(gs.SamplingError, match="must return 2 patterns inside"):
         gs.point_pattern_ksd_test(GOOD, Outside(), kernel=ConfigurationKernel(0.1), null=gs.MonteCarlo(9))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gs.families.PoissonProcess(lambda u: 30.0 * u[:, 0], gs.Box([0, 0], [1, 1])),
+        gs.families.Strauss(60.0, 0.3, 0.2, gs.Box([0, 0], [1, 1])),
+        gs.families.Strauss(60.0, 0.0, 0.05, gs.Box([0, 0], [1, 1])),
+    ],
+)
+def test_the_intensity_within_a_pattern_is_that_given_the_other_points(model):
+    pattern = np.random.default_rng(1).random((25, 2))
+    one_by_one = [model.papangelou(pattern[[k]], np.delete(pattern, k, axis=0))[0] for k in range(25)]
+    np.testing.assert_array_equal(model.papangelou_within(pattern), one_by_one)
+    assert model.papangelou_within(np.empty((0, 2))).shape == (0,)

@@ -38,6 +38,15 @@ class Positive(Coordinate):
 
 
 @dataclass(frozen=True)
+class Probability(Coordinate):
+    """Numbers between zero and one, with log odds moved by t."""
+
+    def moved(self, value: Any, by: Array, others: Mapping[str, Any]) -> Any:
+        odds = value * np.exp(by.reshape(np.shape(value)))
+        return odds / (1.0 - value + odds)
+
+
+@dataclass(frozen=True)
 class Location(Coordinate):
     """Real numbers, v + scale·t; the scale is a parameter, numbers or a matrix of which it is the root."""
 

@@ -71,7 +71,7 @@ class Dirichlet(Family):
 
         The likelihood is strictly concave, so the maximum found is the only one.
         """
-        return cls(_maximum_likelihood(as_compositions(x)))
+        return cls(fitted_alpha(as_compositions(x)))
 
     def score(self, x: ArrayLike) -> Array:
         """Infinite where a part is zero, unless its α is 1."""
@@ -104,10 +104,11 @@ class Dirichlet(Family):
         return np.asarray(parts / parts.sum(axis=1, keepdims=True))
 
 
-def _maximum_likelihood(x: Array) -> Array:
+def fitted_alpha(x: Array, weights: Array | None = None) -> Array:
+    """The concentrations that maximise the likelihood of compositions, (d,), each counted by its weight."""
     from scipy.special import gammaln, polygamma, psi
 
-    mean, mean_log = x.mean(axis=0), np.log(x).mean(axis=0)
+    mean, mean_log = np.average(x, axis=0, weights=weights), np.average(np.log(x), axis=0, weights=weights)
     spread = float(mean @ (np.log(mean) - mean_log))  # at least 0, and 0 only for equal rows (Jensen)
     if spread < 1e-12:
         reason = "all rows are (nearly) the same, so `alpha` would be infinite."

@@ -13,6 +13,7 @@ from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError, must
 from goodstein.families.base import Family
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
+from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike
 from goodstein.validation import as_array
 
@@ -20,6 +21,9 @@ STATISTICS = ("edges", "two_stars", "triangles")
 
 SWEEPS = 100
 """Updates of every pair, on average, before a chain's state is taken as a draw."""
+
+AT_ONCE = 1 << 16
+"""Steps of a chain whose random numbers are made Python's own at a time."""
 
 
 class ERGM(Family):
@@ -108,7 +112,7 @@ class ERGM(Family):
         i, j = all_pairs(len(adjacency)).T
         columns = [STATISTICS.index(name) for name in names]
         change = _changes(adjacency)[:, i, j][columns].T
-        coefficients = _logistic(change, adjacency[i, j], number(ridge, "ridge", least=0.0))
+        coefficients = logistic(change, adjacency[i, j], number(ridge, "ridge", least=0.0))
         return cls(len(adjacency), **dict(zip(names, coefficients.tolist(), strict=True)))
 
     @classmethod
@@ -166,24 +170,31 @@ class ERGM(Family):
         if self._independent:
             edges = (rng.logistic(size=len(pairs)) < self.edges).astype(np.float64)
             return np.asarray(self.graphs(edges[None])[0])
-        first, second = (column.tolist() for column in pairs.T)
         # Sets of neighbours are the bits of integers: their common elements are counted in no time.
         around = [int(sum(1 << int(j) for j in np.flatnonzero(row))) for row in adjacency]
         degree = [neighbours.bit_count() for neighbours in around]
+        bit = [1 << i for i in range(n)]
         b1, b2, b3 = self.edges, self.two_stars, self.triangles
-        chosen = rng.integers(len(pairs), size=steps).tolist()
-        for e, threshold in zip(chosen, rng.logistic(size=steps).tolist(), strict=True):
-            i, j = first[e], second[e]
-            present = around[i] >> j & 1
-            odds = b1 + b2 * (degree[i] + degree[j] - 2 * present)
-            if b3:
-                odds += b3 * (around[i] & around[j]).bit_count()
-            if (threshold < odds) != present:
-                around[i] ^= 1 << j
-                around[j] ^= 1 << i
-                step = -1 if present else 1
-                degree[i] += step
-                degree[j] += step
+        chosen, thresholds = rng.integers(len(pairs), size=steps), rng.logistic(size=steps)
+        # A list of numbers takes five times the memory of an array.
+        for some in cut(0, steps, AT_ONCE):
+            at = pairs[chosen[some]]
+            for i, j, threshold in zip(
+                at[:, 0].tolist(), at[:, 1].tolist(), thresholds[some].tolist(), strict=True
+            ):
+                near, others = around[i], around[j]
+                present = near >> j & 1
+                odds = b1
+                if b2:
+                    odds += b2 * (degree[i] + degree[j] - 2 * present)
+                if b3:
+                    odds += b3 * (near & others).bit_count()
+                if (threshold < odds) != present:
+                    around[i] = near ^ bit[j]
+                    around[j] = others ^ bit[i]
+                    step = -1 if present else 1
+                    degree[i] += step
+                    degree[j] += step
         return np.array([[neighbours >> j & 1 for j in range(n)] for neighbours in around], dtype=np.float64)
 
     def graphs(self, vectors: ArrayLike) -> Array:
@@ -233,7 +244,7 @@ def _changes(adjacency: Array) -> Array:
     return np.stack([np.ones_like(adjacency), ends, adjacency @ adjacency])
 
 
-def _logistic(x: Array, y: Array, ridge: float) -> Array:
+def logistic(x: Array, y: Array, ridge: float) -> Array:
     """Maximum likelihood of a logistic regression without intercept, by Newton's method."""
     remedy = "Fit fewer `statistics`, or pass a positive `ridge`."
     scale = np.sqrt((x**2).mean(axis=0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,9 @@ from goodstein.errors import InputError, SamplingError
 from goodstein.families.checks import as_domain, as_points
 from goodstein.models.provenance import FittableValue
 from goodstein.patterns.data import Patterns, as_patterns
+from goodstein.patterns.loglinear import LogLinear, as_covariates, design, maximise
 from goodstein.patterns.nodes import quadrature
+from goodstein.patterns.single import Pattern, as_single, as_some, is_single
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
@@ -39,7 +41,8 @@ class PoissonProcess(FittableValue):
     ----------
     intensity
         λ: a positive number, the expected number of points per unit of area, or a function of points
-        (k, d) that returns (k,).
+        (k, d) that returns (k,), such as :class:`goodstein.patterns.LogLinear`. In a box of places and
+        times it is one of both.
     domain
         The window, a bounded :class:`Box` or a :class:`Polygon`.
     bound
@@ -86,20 +89,47 @@ class PoissonProcess(FittableValue):
             raise InputError(f"`bound` is {limit:g}, but the intensity reaches {self._highest:g}.")
 
     @classmethod
-    def fit(cls, patterns: Sequence[ArrayLike], domain: Domain) -> Self:
-        """Maximum likelihood for a constant intensity: points per area."""
-        found = as_patterns(patterns, as_domain(domain))
-        area = float(quadrature(domain, 2)[1].sum())
-        return cls(float(found.counts.mean()) / area, domain)
+    def fit(cls, patterns: Any, domain: Domain, covariates: Any = None) -> Self:
+        """Maximum likelihood: a constant intensity, or one that is log-linear in covariates.
+
+        Parameters
+        ----------
+        patterns
+            One pattern, (n, d), or a list of several.
+        domain
+            The window.
+        covariates
+            Functions of points (k, d) that return (k,), such as :class:`goodstein.patterns.Raster`, in a
+            list or by name; then the intensity is :class:`goodstein.patterns.LogLinear`, and its integral
+            a sum over 4096 nodes. None fits a constant.
+        """
+        found = as_some(patterns, as_domain(domain), as_patterns)
+        if covariates is None:
+            area = float(quadrature(domain, 2)[1].sum())
+            return cls(float(np.mean([len(one) for one in found])) / area, domain)
+        functions, names = as_covariates(covariates)
+        nodes, weights = quadrature(domain, FINE)
+        points = np.concatenate(found)
+        if len(points) <= len(functions):
+            reason = f"{len(points)} points are too few for {len(functions)} covariates and a constant."
+            raise InputError(reason, argument="patterns")
+        rows = design(functions, names, points), design(functions, names, nodes)
+        return cls(LogLinear(maximise(*rows, weights, len(found)), covariates), domain)
 
     @classmethod
-    def _fit_data(cls, data: Any, **options: Any) -> Patterns:
+    def _fit_data(cls, data: Any, **options: Any) -> Pattern | Patterns:
+        if is_single(data):
+            return as_single(data, options["domain"])
         return as_patterns(data, options["domain"])
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """λ(u), whatever the pattern, (k,)."""
         as_points(pattern, self.domain.dim, "pattern")
         return self._values(as_points(u, self.domain.dim, "u"))
+
+    def papangelou_within(self, pattern: ArrayLike) -> Array:
+        """λ at the points of a pattern, each given the others, (l,)."""
+        return self._values(as_points(pattern, self.domain.dim, "pattern"))
 
     def sample(self, n: int, rng: RNG = None) -> list[Array]:
         """Draw ``n`` independent patterns, each (k_i, d), by thinning a process of constant intensity."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,20 +11,25 @@ from goodstein.domains import Domain
 from goodstein.errors import SamplingError
 from goodstein.families.checks import as_domain, as_points
 from goodstein.families.poisson_process import check_expected
-from goodstein.frozen import Frozen
+from goodstein.models.provenance import FittableValue
 from goodstein.numerics.distances import squared_distances
+from goodstein.patterns.loglinear import maximise
 from goodstein.patterns.nodes import quadrature
+from goodstein.patterns.single import Pattern, as_single
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
 MOST_POINTS = 10_000
 """Points of the dominating process after which coupling from the past gives up."""
 
+FINE = 4096
+"""Nodes of the integral in a fit."""
+
 ROWS = 512
 """Points whose neighbours are sought at a time."""
 
 
-class Strauss(Frozen):
+class Strauss(FittableValue):
     r"""Strauss process on a window: every pair of points closer than R costs a factor γ.
 
     .. math::
@@ -82,11 +87,62 @@ class Strauss(Frozen):
         self._set(gamma=number(gamma, "gamma", least=0.0, most=1.0, wanted=wanted), domain=as_domain(domain))
         self._set(_size=float(quadrature(domain, 2)[1].sum()))
 
+    @classmethod
+    def fit(cls, pattern: Any, domain: Domain, radius: float) -> Self:
+        """Maximum pseudo-likelihood of β and γ, given R, from one pattern.
+
+        The integral of the conditional intensity is a sum over 4096 nodes. Where γ would exceed one it is
+        one, and the process is Poisson; where no two points are within R it is zero.
+
+        Parameters
+        ----------
+        pattern
+            The points, (n, d).
+        domain
+            The window.
+        radius
+            R.
+
+        References
+        ----------
+        Jensen & Møller (1991), Pseudolikelihood for exponential family models of spatial point processes.
+        """
+        points = as_single(pattern, as_domain(domain)).points
+        probe = cls(1.0, 1.0, radius, domain)
+        nodes, weights = quadrature(domain, FINE)
+        own = probe._close(points, points).sum(axis=1) - 1.0
+        near = np.concatenate(
+            [
+                np.zeros(0),
+                *(probe._close(nodes[k : k + ROWS], points).sum(axis=1) for k in range(0, len(nodes), ROWS)),
+            ]
+        )
+        if not own.any():
+            return cls(len(points) / float(weights[near == 0].sum()), 0.0, radius, domain)
+        theta = maximise(_with_ones(own), _with_ones(near), weights)
+        if theta[1] >= 0.0:
+            return cls(len(points) / probe._size, 1.0, radius, domain)
+        return cls(float(np.exp(theta[0])), float(np.exp(theta[1])), radius, domain)
+
+    @classmethod
+    def _fit_data(cls, data: Any, **options: Any) -> Pattern:
+        return as_single(data, options["domain"])
+
+    def _fit_method(self, **options: Any) -> str:
+        return "maximum pseudo-likelihood"
+
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """β γ^(number of points of the pattern within R of u), (k,)."""
         d = self.domain.dim
         points, others = as_points(u, d, "u"), as_points(pattern, d, "pattern")
         return np.asarray(self.beta * self.gamma ** self._close(points, others).sum(axis=1))
+
+    def papangelou_within(self, pattern: ArrayLike) -> Array:
+        """That of the points of a pattern, each given the others, (l,)."""
+        points = as_points(pattern, self.domain.dim, "pattern")
+        close = self._close(points, points)
+        np.fill_diagonal(close, False)
+        return np.asarray(self.beta * self.gamma ** close.sum(axis=1))
 
     def sample(self, n: int, rng: RNG = None) -> list[Array]:
         """Draw ``n`` independent patterns, each (k_i, d), exactly."""
@@ -163,3 +219,7 @@ class Strauss(Frozen):
     def __repr__(self) -> str:
         numbers = f"beta={self.beta:.6g}, gamma={self.gamma:.6g}, radius={self.radius:.6g}"
         return f"Strauss({numbers}, {self.domain!r})"
+
+
+def _with_ones(values: Array) -> Array:
+    return np.column_stack([np.ones(len(values)), values])

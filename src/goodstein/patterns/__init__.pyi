@@ -1,4 +1,9 @@
 from goodstein.patterns.data import Patterns as Patterns
+from goodstein.patterns.distances import Distances as Distances
+from goodstein.patterns.innovations import Innovations as Innovations
 from goodstein.patterns.kernel import ConfigurationKernel as ConfigurationKernel
+from goodstein.patterns.loglinear import LogLinear as LogLinear
+from goodstein.patterns.loglinear import Raster as Raster
 from goodstein.patterns.nodes import quadrature as quadrature
+from goodstein.patterns.numbers import Numbers as Numbers
 from goodstein.patterns.operator import Papangelou as Papangelou

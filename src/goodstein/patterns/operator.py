@@ -85,7 +85,7 @@ class Papangelou(Operator):
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         if data is None:
             return []
-        return [self._check_nodes(model, domain, data), _check_possible(model, data), _check_ties(data)]
+        return [self._check_nodes(model, domain, data), check_possible(model, data), check_ties(data)]
 
     def _check_nodes(self, model: Any, domain: Domain, data: Patterns) -> Check:
         """Compare the integral of the intensity given the empty pattern with that of a finer rule."""
@@ -105,17 +105,10 @@ class Papangelou(Operator):
         return question.passed(f"{found[0].upper()}{found[1:]}.")
 
 
-def _check_possible(model: Any, data: Patterns) -> Check:
+def check_possible(model: Any, data: Patterns) -> Check:
     """Whether every point has a positive intensity given the others of its pattern."""
     question = Question("points that the model allows")
-    impossible = [
-        i
-        for i, pattern in enumerate(data)
-        if any(
-            model.papangelou(pattern[[k]], np.delete(pattern, k, axis=0))[0] == 0.0
-            for k in range(len(pattern))
-        )
-    ]
+    impossible = [i for i, pattern in enumerate(data) if (model.papangelou_within(pattern) == 0.0).any()]
     if impossible:
         return question.warned(
             f"{len(impossible)} of {len(data)} patterns (the first is pattern {impossible[0]}) hold points "
@@ -125,7 +118,7 @@ def _check_possible(model: Any, data: Patterns) -> Check:
     return question.passed("Every point has a positive intensity given the others.")
 
 
-def _check_ties(data: Patterns) -> Check:
+def check_ties(data: Patterns) -> Check:
     """Points that coincide, which no model with an intensity produces."""
     question = Question("coincident points")
     tied = [i for i, pattern in enumerate(data) if len(np.unique(pattern, axis=0)) < len(pattern)]
