@@ -8,7 +8,13 @@ from itertools import combinations
 import numpy as np
 
 from goodstein.auditing.skewness import carrying
-from goodstein.explain.quantities import l_quantities, mean_radius, mean_rank_correlation, rank_correlations
+from goodstein.explain.quantities import (
+    Sorted,
+    l_quantities,
+    mean_radius,
+    mean_rank_correlation,
+    rank_correlations,
+)
 from goodstein.explain.views import (
     Look,
     Scale,
@@ -138,18 +144,19 @@ class Columns(Look):
     def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
         x = self._derived(observations)
         n, d, k = len(x) if influence else 0, x.shape[1], len(self._orders)
-        values, psi = l_quantities(x, trimmed=self._trimmed, influence=influence)
+        columns = Sorted(x)
+        values, psi = l_quantities(columns, trimmed=self._trimmed, influence=influence)
         found, parts = [values[self._orders].ravel()], [psi[:, self._orders].reshape(n, d * k)]
         if self._all and 1 in self._orders:
             found.append(values[1].mean(keepdims=True))
             parts.append(psi[:, 1].mean(axis=1, keepdims=True))
         if self._pairs and self._each:
-            rho, slopes = rank_correlations(x, self._pairs, influence=influence)
+            rho, slopes = rank_correlations(columns, self._pairs, influence=influence)
             rho = np.clip(rho, -1.0 + 1e-9, 1.0 - 1e-9)
             found.append(np.arctanh(rho))
             parts.append(slopes / (1.0 - rho**2))
         if self._pairs and self._all:
-            mean, slope = mean_rank_correlation(x, influence=influence)
+            mean, slope = mean_rank_correlation(columns, influence=influence)
             found.append(np.array([mean]))
             parts.append(slope[:, None])
         if self._joint:

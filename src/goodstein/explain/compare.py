@@ -90,7 +90,9 @@ def compare(
     `starts` are the rows with which batches begin, `added` the variances of the reference, (v,).
     """
     n = len(psi)
-    psi = np.nan_to_num(psi - psi.mean(axis=0))
+    psi = psi - psi.mean(axis=0)
+    if not np.isfinite(psi).all():
+        np.nan_to_num(psi, copy=False)
     sums = psi if starts is None else np.add.reduceat(psi, starts, axis=0)
     m = len(sums)
     variance = np.maximum((sums**2).sum(axis=0) / n * (m / max(m - 1, 1)), bounds.least)

@@ -90,7 +90,11 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
     data, model = problem.data, problem.model
     if not data.replicated:
         raise InputError(
-            "explain() compares many observations with a model, and one graph is one observation."
+            f"explain() compares many observations with a model, and one of {data.kind} is one observation."
+        )
+    if data.weights is not None:
+        raise InputError(
+            "explain() has no place for weighted rows.", remedy="Ask contributions() of the result instead."
         )
     if len(data) < FEWEST:
         raise InputError(
@@ -199,14 +203,17 @@ def explained(
     places = np.array([kind == PLACES for kind in kinds])
     order = np.lexsort((evidence, places, np.maximum(found, SURE)))
     findings = []
+    groups = _merged(look, known[order], found[order] <= about.level, compared)
     for place in order.tolist():
         k = int(known[place])
+        if (group := groups.get(k, [k]))[0] != k:
+            continue  # told with a neighbour
         view, reference = look.views[k], float(compared.reference[k])
         effect, lower, upper = (
             view.shown(float(value), reference) for value in (compared.values[k], low[k], high[k])
         )
         told = Told(effect, lower, upper, view.shown(reference, reference), bool(found[place] <= about.level))
-        statement = view.sentence(told) + (look.remark(k, observations) if told.fails else "")
+        statement = look.sentence(group)(told) + (look.remark(k, observations) if told.fails else "")
         findings.append(
             Finding(
                 view.name,
@@ -224,3 +231,16 @@ def explained(
             )
         )
     return Explanation(tuple(findings), *about)
+
+
+def _merged(look: Look, order: Any, fails: Any, compared: Compared) -> dict[int, list[int]]:
+    """For places that fail the group of neighbours that are told as one, the one with most evidence first."""
+    groups: dict[int, list[int]] = {}
+    for more in (True, False):
+        side = [
+            k
+            for k, wrong in zip(order.tolist(), fails.tolist(), strict=True)
+            if wrong and look.views[k].kind == PLACES and (compared.values[k] > compared.reference[k]) == more
+        ]
+        groups |= {k: group for group in look.together(side) for k in group}
+    return groups

@@ -7,8 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from goodstein.domains import Box, Domain, Lattice, Simplex, Sphere, Torus
+from goodstein.domains import Box, Domain, Lattice, Naturals, Simplex, Sphere, Torus
 from goodstein.explain.columns import Columns, Edges
+from goodstein.explain.counts import Counted
 from goodstein.explain.directions import AngleCorrelations, Directions
 from goodstein.explain.places import Places
 from goodstein.explain.states import States
@@ -28,6 +29,8 @@ def look_at_points(
     """Views of points, with all that they take from the model's draws fixed."""
     if isinstance(domain, Lattice) and len(domain.levels) <= LEVELS:
         return States(draws, domain, names)
+    if isinstance(domain, Naturals):
+        return Several([Columns(draws, names, kinds=("mean",), radius=False), Counted(draws, names)])
     if domain.discrete:
         return Columns(draws, names, radius=False)
     if isinstance(domain, Simplex):

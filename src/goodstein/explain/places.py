@@ -48,7 +48,7 @@ class Places(Look):
                 f"place {k}{size}",
                 PLACES,
                 tuple(names),
-                _near(point, names),
+                _near(point[None, :], names),
                 "ratio",
                 "multiple",
                 variance="least",
@@ -56,21 +56,43 @@ class Places(Look):
             for size in ("", ", wide")
             for k, point in enumerate(chosen)
         ]
-        self._observations = observations
+        self._observations, self._chosen, self._names = observations, chosen, names
 
     def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
         x = self._embedded(observations) / self._scale
         far = squared_distances(x, self._centres)
-        if observations is self._observations:
+        own = observations is self._observations
+        if own:
             far[self._own, np.arange(DRAWN, far.shape[1])] = np.nan
         near = np.hstack([np.exp(far / (-2.0 * width**2)) for width in self._widths])
-        values = np.nanmean(near, axis=0)
-        return values, np.nan_to_num(near - values) if influence else np.empty((0, len(values)))
+        values = np.nanmean(near, axis=0) if own else near.mean(axis=0)
+        if not influence:
+            return values, np.empty((0, len(values)))
+        near -= values
+        return values, np.nan_to_num(near, copy=False) if own else near
+
+    def together(self, places: Sequence[int]) -> list[list[int]]:
+        """Places that touch each other, or that are linked by others that do, are one."""
+        index = np.array(places, dtype=np.intp)
+        centres, widths = self._centres[index % len(self._chosen)], self._widths[index // len(self._chosen)]
+        touching = squared_distances(centres, centres) <= (widths[:, None] + widths) ** 2
+        label = np.arange(len(index))
+        for k in range(len(index)):
+            label[np.isin(label, label[touching[k]])] = label[k]
+        return [index[label == one].tolist() for one in dict.fromkeys(label.tolist())]
+
+    def sentence(self, places: Sequence[int]) -> Sentence:
+        # A wide place reaches beyond what a narrow one is about, and its centre may lie where others are few.
+        width, centre = np.divmod(np.array(places), len(self._chosen))
+        return _near(self._chosen[centre[width == width[0]]], self._names)
 
 
-def _near(point: Array, names: Sequence[str]) -> Sentence:
+def _near(points: Array, names: Sequence[str]) -> Sentence:
+    """That rows are too many or too few near a point, or near several, of which the first is told of."""
+    low, high = ([figure(value) for value in side(axis=0)[:4]] for side in (points.min, points.max))
     shown = ", ".join(
-        f"{quoted(name)} = {figure(value)}" for name, value in zip(names[:4], point, strict=False)
+        f"{quoted(name)} = {least if least == most else f'{least} to {most}'}"
+        for name, least, most in zip(names[:4], low, high, strict=False)
     )
     where = shown + (", …" if len(names) > 4 else "")
 

@@ -20,23 +20,61 @@ all have the same radius, and smaller the heavier the tails.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
+from goodstein.numerics.ranges import cut
+from goodstein.numerics.ranks import doubled_ranks
 from goodstein.types import Array
+
+AT_ONCE = 1 << 13
+"""Numbers of a table of cumulative sums that is held at a time: more leave the cache."""
 
 ORDERS = 4
 """L-moments: location, spread, skewness, tail weight."""
 
 
-def l_quantities(x: Array, *, trimmed: bool = False, influence: bool = True) -> tuple[Array, Array]:
+class Sorted:
+    """Columns (n, d) in their order, and their ranks, which several quantities are made of."""
+
+    def __init__(self, x: Array) -> None:
+        self._x = x
+        self.order = np.argsort(x, axis=0)
+        self.values = np.take_along_axis(x, self.order, axis=0)
+
+    @cached_property
+    def _twice(self) -> npt.NDArray[np.intp]:
+        return doubled_ranks(self._x, self.order)
+
+    @cached_property
+    def ranks(self) -> Array:
+        """Ranks over n less their mean, (n, d)."""
+        u = self._twice / (2.0 * len(self.values))
+        return np.asarray(u - u.mean(axis=0))
+
+    @cached_property
+    def size(self) -> Array:
+        """Their standard deviations, (d,): the units in which a column's correlation with itself is one."""
+        return np.asarray(np.sqrt(np.maximum((self.ranks**2).mean(axis=0), 1e-12)))
+
+    @cached_property
+    def downwards(self) -> npt.NDArray[np.intp]:
+        """The rows of each column from the largest on, rows with the same value in their order, (n, d)."""
+        # Small numbers are sorted by their digits, in linear time.
+        fits = 2 * len(self.values) < np.iinfo(np.int16).max
+        small = (-self._twice).astype(np.int16 if fits else np.int32)
+        return np.argsort(small, axis=0, kind="stable")
+
+
+def l_quantities(columns: Sorted, *, trimmed: bool = False, influence: bool = True) -> tuple[Array, Array]:
     """λ₁, log λ₂, λ₃/λ₂ and λ₄/λ₂ of each column, (4, d), and their influences, (n, 4, d).
 
     λ₂ of a column that does not vary is zero and its logarithm −inf.
     """
-    n, d = x.shape
-    order = np.argsort(x, axis=0, kind="stable")
-    ordered = np.take_along_axis(x, order, axis=0)
+    order, ordered = columns.order, columns.values
+    n, d = ordered.shape
     moments = _estimator(n, trimmed) @ ordered / n
     spread = np.where(moments[1] > 0, moments[1], np.nan)
     with np.errstate(divide="ignore"):
@@ -64,6 +102,7 @@ def _weights(u: Array, trimmed: bool) -> Array:
     return np.stack([bell, bell * v, bell * (5 * v**2 - 1), bell * (7 * v**3 - 3 * v)])
 
 
+@lru_cache(maxsize=4)
 def _estimator(n: int, trimmed: bool) -> Array:
     """Weights of the order statistics, (4, n); those of plain L-moments make them unbiased."""
     if trimmed:
@@ -76,61 +115,47 @@ def _estimator(n: int, trimmed: bool) -> Array:
     return np.stack(rows)
 
 
-def ranks(x: Array) -> Array:
-    """Ranks of each column over n, ties in the middle, (n, d)."""
-    n = len(x)
-    out = np.empty(x.shape)
-    for j, column in enumerate(x.T):
-        ordered = np.sort(column)
-        low, high = (np.searchsorted(ordered, column, side) for side in ("left", "right"))
-        out[:, j] = (low + high + 1) / (2.0 * n)
-    return out
-
-
 def rank_correlations(
-    x: Array, pairs: Sequence[tuple[int, int]], *, influence: bool = True
+    columns: Sorted, pairs: Sequence[tuple[int, int]], *, influence: bool = True
 ) -> tuple[Array, Array]:
     """Spearman's correlation of each pair of columns, (p,), and its influences, (n, p)."""
-    n = len(x)
-    u = ranks(x)
+    centred, size = columns.ranks, columns.size
+    n, d = centred.shape
     first, second = (np.array([pair[k] for pair in pairs], dtype=np.intp) for k in (0, 1))
-    # In units in which the correlation of a column with itself is exactly one, ties or not.
-    centred = u - u.mean(axis=0)
-    size = np.sqrt(np.maximum((centred**2).mean(axis=0), 1e-12))
     product = (centred.T @ centred / n)[first, second]
     scale = size[first] * size[second]
     values = product / scale
     if not influence:
         return values, np.empty((0, len(pairs)))
     psi = centred[:, first] * centred[:, second] - 3.0 * product
-    for j in range(x.shape[1]):
-        order = np.argsort(-u[:, j], kind="stable")
-        above = np.empty(x.shape)
-        above[order] = np.cumsum(centred[order], axis=0) / n
-        # Rows with the same value share what is above them.
+    for some in cut(0, d, max(1, AT_ONCE // (n * d))):
+        order = columns.downwards[:, some]
+        above = np.empty((n, order.shape[1], d))
+        each = np.arange(order.shape[1])
+        above[order, each] = np.cumsum(centred[order], axis=0) / n
         for side, other in ((first, second), (second, first)):
-            which = np.flatnonzero(side == j)
-            psi[:, which] += above[:, other[which]]
+            which = np.flatnonzero((some.start <= side) & (side < some.stop))
+            psi[:, which] += above[:, side[which] - some.start, other[which]]
     psi -= psi.mean(axis=0)
     return values, psi / scale
 
 
-def mean_rank_correlation(x: Array, *, influence: bool = True) -> tuple[float, Array]:
+def mean_rank_correlation(columns: Sorted, *, influence: bool = True) -> tuple[float, Array]:
     """The mean of :func:`rank_correlations` over all pairs, and its influences, (n,), in linear time."""
-    n, d = x.shape
-    u = ranks(x)
-    centred = u - u.mean(axis=0)
-    size = np.sqrt(np.maximum((centred**2).mean(axis=0), 1e-12))
-    centred /= size
+    size, centred = columns.size, columns.ranks / columns.size
+    n, d = centred.shape
     pairs = d * (d - 1) / 2.0
     total = centred.sum(axis=1)
     psi = 0.5 * (total**2 - (centred**2).sum(axis=1))
     value = float(psi.mean()) / pairs
     if not influence:
         return value, np.empty(0)
-    for j in range(d):
-        order = np.argsort(-u[:, j], kind="stable")
-        psi[order] += np.cumsum((total - centred[:, j])[order]) / (n * size[j])
+    order = columns.downwards
+    above = np.empty((n, d))
+    others = np.take_along_axis(total[:, None] - centred, order, axis=0)
+    np.put_along_axis(above, order, np.cumsum(others, axis=0) / (n * size), axis=0)
+    for column in above.T:
+        psi += column
     return value, np.asarray((psi - psi.mean()) / pairs)
 
 

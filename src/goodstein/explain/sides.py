@@ -14,6 +14,7 @@ from goodstein.explain.looks import look_at_points
 from goodstein.explain.scores import Scores
 from goodstein.explain.views import Look
 from goodstein.problems.problem import Problem
+from goodstein.survival.model import SurvivalModel
 from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array
 from goodstein.validation import draw_seed
@@ -110,8 +111,9 @@ class Timed(Side):
         super().__init__(problem, rng)
         operator = problem.operator
         up_to_a_factor = isinstance(operator, DurationOperator) and not operator.needs_scale
-        self.samples = not up_to_a_factor
-        self.look = Hazards(problem.model, problem.observations, proportional=up_to_a_factor)
+        self.samples = not up_to_a_factor and problem.model.has_sample
+        unknown = isinstance(problem.model, SurvivalModel) and up_to_a_factor
+        self.look = Hazards(problem.model, problem.observations, proportional=unknown)
 
     def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
         look = self.look
@@ -157,5 +159,9 @@ class Scored(Side):
 
 def names_of(problem: Problem) -> list[str]:
     """What columns are called that have no names."""
-    word = "site" if problem.domain.discrete else "part" if problem.domain.basis is not None else "column"
-    return [f"{word} {j}" for j in range(problem.domain.dim)]
+    domain = problem.domain
+    if isinstance(domain, Lattice):
+        word = "site"
+    else:
+        word = "column" if domain.discrete or domain.basis is None else "part"
+    return [f"{word} {j}" for j in range(domain.dim)]

@@ -18,7 +18,7 @@ do. Beyond what the draws of Z resolve, Holm's bound Σ w_j · p/w is used, whic
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtri_exp
 
 from goodstein.types import Array
 
@@ -39,22 +39,34 @@ def adjusted(z: Array, weights: Array, sums: Array, rng: np.random.Generator) ->
     """
     penalised = log_pvalues(z) - np.log(weights)
     order = np.argsort(penalised, kind="stable")
-    # In the order of the evidence, so that the smallest over those that are left is a running one.
-    smallest = np.minimum.accumulate(_draws(sums, weights, rng)[:, order[::-1]], axis=1)[:, ::-1]
-    left = np.cumsum(weights[order][::-1])[::-1]
-    own = penalised[order]
-    counted = (1.0 + (smallest <= own).sum(axis=0)) / (1.0 + len(smallest))
+    own, shares = penalised[order], weights[order]
+    left = np.cumsum(shares[::-1])[::-1]
+    drawn = np.abs(_draws(sums, rng)).T[order]
+    reached = np.zeros(drawn.shape, bool)
+    for share in np.unique(shares):
+        # Among views of one share the smallest p is that of the largest |Z|: only limits need p-values.
+        alike = np.flatnonzero(shares == share)
+        largest = np.maximum.accumulate(drawn[alike][::-1], axis=0)[::-1]
+        limits = _scores(own + np.log(share))
+        for place, first in enumerate(np.searchsorted(alike, np.arange(alike[-1] + 1)).tolist()):
+            reached[place] |= largest[first] >= limits[place]
+    counted = (1.0 + reached.sum(axis=1)) / (1.0 + drawn.shape[1])
     bound = np.exp(np.minimum(own + np.log(left), 0.0))
     found = np.empty(len(z))
     found[order] = np.maximum.accumulate(np.minimum(counted, bound))
     return found
 
 
-def _draws(sums: Array, weights: Array, rng: np.random.Generator) -> Array:
-    """Draws of log p*/w, (draws, v)."""
+def _scores(logs: Array) -> Array:
+    """|z| with this log P(|N(0, 1)| ≥ |z|); zero where that is none of a probability below one."""
+    halves = np.minimum(logs, 0.0) - np.log(2.0)
+    return np.asarray(np.where(logs >= 0.0, 0.0, -ndtri_exp(halves)))
+
+
+def _draws(sums: Array, rng: np.random.Generator) -> Array:
+    """Draws of Z, (draws, v)."""
     size = np.sqrt((sums**2).sum(axis=0))
     unit = sums / np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(unit.T @ unit)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    drawn = rng.standard_normal((DRAWS, len(weights))) @ root.T
-    return log_pvalues(drawn) - np.log(weights)
+    return np.asarray(rng.standard_normal((DRAWS, sums.shape[1])) @ root.T)

@@ -111,6 +111,14 @@ class Look(ABC):
         """What else is said of a view that fails."""
         return ""
 
+    def together(self, places: Sequence[int]) -> list[list[int]]:
+        """Views that fail on the same side, those that tell the same in one group."""
+        return [[place] for place in places]
+
+    def sentence(self, places: Sequence[int]) -> Sentence:
+        """What is said of a group, of which the first is the one with the most evidence."""
+        return self.views[places[0]].sentence
+
 
 class Several(Look):
     """Looks one after the other."""
@@ -129,6 +137,22 @@ class Several(Look):
                 return look.remark(place, observations)
             place -= len(look.views)
         return ""
+
+    def together(self, places: Sequence[int]) -> list[list[int]]:
+        groups = []
+        for look, first in self._begun():
+            own = [place - first for place in places if 0 <= place - first < len(look.views)]
+            groups += [[place + first for place in group] for group in look.together(own)]
+        return groups
+
+    def sentence(self, places: Sequence[int]) -> Sentence:
+        look, first = next(pair for pair in reversed(self._begun()) if pair[1] <= places[0])
+        return look.sentence([place - first for place in places])
+
+    def _begun(self) -> list[tuple[Look, int]]:
+        """The looks, and where the views of each begin."""
+        ends = np.cumsum([len(look.views) for look in self._looks])
+        return [(look, int(end) - len(look.views)) for look, end in zip(self._looks, ends, strict=True)]
 
 
 def value_of(what: str) -> Sentence:

@@ -15,6 +15,7 @@ from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
 from goodstein.auditing.skewness import check_alone, check_skewness, standing_alone
+from goodstein.auditing.weights import check_weights
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Euclidean, Lattice, Simplex
@@ -90,9 +91,11 @@ def observed_checks(
     operators beside the problem's; `dependence` is what the order of the data says to all of them, None for
     the problem's alone. Unless `thorough`, nothing is drawn from the model.
     """
-    corrected = null is not None and null.refits
+    corrected = (null is not None and null.refits) or problem.operator.corrects_fit
     found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
+    if problem.data.weights is not None:
+        found += check_weights(problem.data.weights, problem.form.diagonal())
     found += check_order(problem.dependence if dependence is None else dependence, null)
     alone = check_standing_alone(problem, thorough)
     found += alone
@@ -107,11 +110,13 @@ def observed_checks(
 
 def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
     """Whether too few of the points carry the statistic for null distributions of large samples."""
-    remedy = "Use a narrower kernel or another operator"
-    if problem.model.has_sample:
+    remedy, weighted = "Use a narrower kernel or another operator", problem.data.weights is not None
+    if weighted:
+        remedy = "Draw from a proposal that is closer to the model, or draw more"
+    elif problem.model.has_sample:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
     found = squared_norms(problem, thorough)
-    return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.")
+    return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.", weighted=weighted)
 
 
 def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
@@ -150,7 +155,7 @@ class Probes:
         model, domain = problem.model, problem.domain
         # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
         chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-        if chains or not (model.has_sample and model.batched):
+        if chains or not (model.has_sample and model.batched) or problem.data.weights is not None:
             return None
         try:
             norms = self._seen(problem).form(problem.fitted_kernel).diagonal()
@@ -175,6 +180,8 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
     """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
     if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
         return None
+    if problem.data.weights is not None:
+        return problem.form.diagonal()
     # The first has features of nearly equal size. The second divides by their covariance, and a few large
     # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged). The
     # third looks at its draws itself, and the fourth has its own draws of the null distribution.

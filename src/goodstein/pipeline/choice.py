@@ -9,11 +9,17 @@ import numpy as np
 from goodstein.data.points import Points, draw
 from goodstein.domains import Lattice, Simplex
 from goodstein.errors import InputError, SamplingError
+from goodstein.lazy import deferred
 from goodstein.nulls.base import Null, as_null
 from goodstein.nulls.fitted import FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo
+from goodstein.nulls.parametric import ParametricBootstrap
 from goodstein.nulls.wild import WildBootstrap
+from goodstein.patterns.single import Pattern
 from goodstein.problems.problem import Collection, Problem
+
+conditional_data = deferred("goodstein.conditional.data")
+survival_data = deferred("goodstein.survival.data")
 
 AUTO = "auto"
 """What a user writes who leaves the choice to the library."""
@@ -49,7 +55,7 @@ def choose_null(
     named = isinstance(null, str) and null == AUTO
     if null is None or named:
         if not replicated:
-            return Choice(MonteCarlo(199))
+            return _of_one(problem)
         if (corrected := FittedWildBootstrap.where_known(problem, n_resamples)) is not None:
             return Choice(corrected, "takes account of the fit of the model to these very data")
         if not (named or automatic):
@@ -63,12 +69,31 @@ def choose_null(
         reason = reason or f"{SAMPLES[-1]} samples of {len(problem.data)} observations would take too long"
         return Choice(WildBootstrap(n_resamples), f"wild bootstrap: {reason}")
     chosen = as_null(null)
+    if problem.data.weights is not None and (chosen.simulates or chosen.refits):
+        why = "nobody knows the weights of simulated rows" if chosen.simulates else "a fit has other weights"
+        raise InputError(
+            f"{chosen.given!r} has no place for weighted rows: {why}.",
+            argument="null",
+            remedy="Use WildBootstrap() or Spectral().",
+        )
     if not replicated and not chosen.simulates:
         raise InputError(
-            f"One graph is one observation, so its null distribution has to be simulated: `null` must be "
-            f"MonteCarlo() or ParametricBootstrap(fit), got {null!r}."
+            f"One of {problem.data.kind} is one observation, so its null distribution has to be simulated: "
+            f"`null` must be MonteCarlo() or ParametricBootstrap(fit), got {null!r}."
         )
     return Choice(chosen)
+
+
+def _of_one(problem: Problem) -> Choice:
+    """One observation alone, which is simulated; a fit to this very pattern is repeated.
+
+    Fits to graphs, by pseudo-likelihood, need not exist for all that are simulated, so nothing is assumed.
+    """
+    known = problem.model.provenance
+    refits = isinstance(problem.data, Pattern) and known is not None and known.refit is not None
+    if refits and known.exact(known.rows.among(problem.observations)):
+        return Choice(ParametricBootstrap(None, 199), "fits every simulated pattern anew, as this one was")
+    return Choice(MonteCarlo(199))
 
 
 def told_of(choice: Choice) -> dict[str, str]:
@@ -86,10 +111,16 @@ def independent(choice: Choice, asked: Problem | Collection, n_resamples: int = 
 def obstacle(problem: Problem) -> str | None:
     """Why the model is not simulated; None where it can be drawn from, independently and fast."""
     model, domain = problem.model, problem.domain
-    if not isinstance(problem.data, Points):
+    if problem.data.weights is not None:
+        return "nobody knows the weights of simulated rows"
+    if isinstance(problem.data, survival_data.Censored):
+        return _cannot_be_drawn(problem)
+    if not isinstance(problem.data, Points | conditional_data.Paired):
         return "simulated data of this kind are approximate, or slow"
     if not model.has_sample:
         return f"{model.name} has no sampler"
+    if isinstance(problem.data, conditional_data.Paired):
+        return None
     if model.latent or model.estimated:
         return f"the score of {model.name} is an estimate"
     if len(problem.data.sequences) > 1:
@@ -100,6 +131,19 @@ def obstacle(problem: Problem) -> str | None:
         draw(model, domain, 2, np.random.default_rng(0))
     except (InputError, SamplingError):
         return f"the sampler of {model.name} finds nothing on {domain!r}"
+    return None
+
+
+def _cannot_be_drawn(problem: Problem) -> str | None:
+    """The same of durations, whose censoring times are drawn from their Kaplan–Meier estimate."""
+    if problem.observations.covariates is not None or problem.observations.entry.any():
+        return "simulated durations with covariates or late entry are approximate"
+    if not problem.model.samples:
+        return f"{problem.model.name} has no sampler of its own"
+    try:
+        problem.simulate(np.random.default_rng(0))
+    except (InputError, SamplingError):
+        return f"the sampler of {problem.model.name} fails"
     return None
 
 

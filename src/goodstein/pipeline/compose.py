@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from goodstein.data.named import named_draws
+from goodstein.data.weights import Weighted
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError, must
@@ -36,18 +38,28 @@ def compose(
     seeds: Seeds = (0, 0, 0),
     *,
     without_data: bool = False,
+    weighted: bool = False,
 ) -> Problem:
     """Validated data and everything that was left out filled in.
 
-    For an audit it may be the problem of a model that says by itself where it lives, without data.
+    For an audit it may be the problem of a model that says by itself where it lives, without data. Only what
+    is valid for `weighted` rows takes them.
     """
     check_domain(domain)
-    if data is None and not without_data:
+    weights = data.weights if isinstance(data, Weighted) else None
+    data = data.data if isinstance(data, Weighted) else data
+    if data is None and (not without_data or weights is not None):
         raise InputError("is None. Pass the observations.", argument="data", predicate=True)
-    data = contents(data)
+    named = named_draws(data)
+    data = contents(data) if named is None else named
     given = None if operator is None else as_operator(operator)
     arranged = kind_of(data, model, given)(data, model, domain, given)
     observed, wrapped, place = arranged.data, arranged.model, arranged.domain
+    if weights is not None:
+        observed = observed.weighted(weights)
+    if observed is not None and observed.weights is not None and not weighted:
+        reason = "The rows are weighted, for which this is not known to be valid."
+        raise InputError(reason, argument="data", remedy="Use ksd_test, aggregated_test or check.")
     placed = as_operator(arranged.operator)
     if place is not None:
         placed = placed.on(place)

@@ -26,12 +26,14 @@ from goodstein.models.base import AnyModel, OwnModel
 from goodstein.models.model import Model
 from goodstein.operators import Operator, default_operator
 from goodstein.operators.base import may_take
-from goodstein.validation import as_data, column_names, is_frame
+from goodstein.validation import as_data, column_names, is_frame, is_records
 
 conditional_adapter = deferred("goodstein.adapters.conditional")
 conditional_data = deferred("goodstein.conditional.data")
 conditional_operator = deferred("goodstein.conditional.operator")
+cox = deferred("goodstein.survival.cox")
 duration_adapter = deferred("goodstein.adapters.durations")
+duration_operator = deferred("goodstein.survival.operator")
 graph_data = deferred("goodstein.graphs.data")
 graph_model = deferred("goodstein.graphs.model")
 graph_operator = deferred("goodstein.graphs.operator")
@@ -39,7 +41,10 @@ latent = deferred("goodstein.operators.latent")
 martingale = deferred("goodstein.survival.martingale")
 pattern_data = deferred("goodstein.patterns.data")
 pattern_operator = deferred("goodstein.patterns.operator")
+innovations = deferred("goodstein.patterns.innovations")
+single = deferred("goodstein.patterns.single")
 process = deferred("goodstein.patterns.process")
+residuals = deferred("goodstein.survival.residuals")
 survival_data = deferred("goodstein.survival.data")
 
 
@@ -69,17 +74,22 @@ def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., A
             survival_data.Censored: durations,
             conditional_data.Paired: pairs,
             pattern_data.Patterns: patterns,
+            single.Pattern: patterns,
             graph_data.Graph: graph,
         }
         return next((arrange for kind, arrange in kinds.items() if issubclass(taken, kind)), others)
     if taken is not None:
         return points
-    structured = isinstance(data, np.ndarray) and data.dtype.names is not None
-    if structured or "CensoredData" in bases(data) or "lifelines" in roots(model):
+    structured = is_records(data) and survival_data.is_structured(data)
+    if structured or "CensoredData" in bases(data) or "lifelines" in roots(model) | roots(data):
         return durations
     if _has_columns(data) and _is_of_durations(model):
         return durations
-    if callable(getattr(model, "papangelou", None)):
+    if callable(getattr(model, "predict_cumulative_hazard_function", None)):
+        return durations
+    if "statsmodels" in roots(model):
+        return pairs
+    if any(callable(getattr(model, name, None)) for name in ("papangelou", "compensator")):
         return patterns
     if _is_graph(data, model):
         return graph
@@ -126,8 +136,9 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     place = domain if domain is not None else own
     rows = None
     if data is not None:
-        data = chained(data)
+        data = chained(wrapped.read(data))
         sequences = data.sequences if isinstance(data, Chains) else None
+        weights = data.weights if isinstance(data, Points) else None
         names = data.names if isinstance(data, Points) else column_names(data)
         if isinstance(data, Points):
             data = data.observations
@@ -135,6 +146,8 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
         where = repr(place) if domain is not None else wrapped.name
         x = as_data(data, dim, where=where, other_columns=guess)
         rows = Points(x, names) if sequences is None else Chains.of(x, sequences, names)
+        rows.weights = weights
+        wrapped = wrapped.at(rows)
         place = place if place is not None else Euclidean(x.shape[1])
         for region in (own, place) if own is not None and own != place else (place,):
             rows.validate(wrapped, region)
@@ -172,11 +185,14 @@ def durations(data: Any, model: Any, domain: Domain | None, operator: Operator |
             "Survival() or ProportionalHazards(). (An operator of your own that takes Censored data says so "
             "with an attribute takes = goodstein.Censored.)"
         )
-    chosen = martingale.Martingale() if operator is None else operator
-    rows = None if data is None else survival_data.as_censored(data, repr(chosen))
     wrapped = duration_adapter.as_survival_model(model)
+    unknown = isinstance(wrapped, cox.CoxModel)
+    chosen = operator or (residuals.CoxResiduals() if unknown else martingale.Martingale())
+    rows = None if data is None else wrapped.read(data, repr(chosen))
     if rows is not None:
         rows.validate(wrapped, wrapped.domain)
+        if isinstance(chosen, duration_operator.DurationOperator):
+            chosen.require(rows, wrapped)
         refuse_lost_flags(wrapped, rows)
     return Arranged(rows, wrapped, wrapped.domain, duration_adapter.as_survival_model, chosen)
 
@@ -207,18 +223,29 @@ def pairs(data: Any, model: Any, domain: Domain | None, operator: Operator | Non
         for region in (own, place) if own is not None and own != place else (place,):
             data.validate(wrapped, region)
     conditional = conditional_operator.Conditional
-    chosen = operator if isinstance(operator, conditional) else conditional(operator)
+    whole = operator is not None and operator.takes is kind
+    chosen: Any = operator if whole else conditional(operator)
     return Arranged(data, wrapped.on(place), place, conditional_adapter.as_conditional, chosen)
 
 
 def patterns(data: Any, model: Any, domain: Domain | None, operator: Operator | None) -> Arranged:
-    """Point patterns in a window, and a conditional intensity."""
-    kind, usual = pattern_data.Patterns, pattern_operator.Papangelou
+    """Point patterns in a window, or one alone, and a conditional intensity."""
+    several = operator is not None and operator.takes is pattern_data.Patterns
+    one = not several and data is not None and single.is_single(data)
+    kind = single.Pattern if one else pattern_data.Patterns
     if operator is not None and not may_take(operator, kind):
-        raise InputError(f"`operator` of a test for point patterns must be Papangelou(), got {operator!r}.")
+        usual = "patterns.Innovations()" if one else "Papangelou()"
+        raise InputError(f"`operator` of a test for {kind.__name__} must be {usual}, got {operator!r}.")
     wrapped = process.as_process(model, domain)
-    rows = None if data is None else pattern_data.as_patterns(data, wrapped.domain)
+    if wrapped.evolves and not one:
+        reason = f"{wrapped.name} is a model of one sequence of events in time."
+        raise InputError(reason, argument="data", remedy="Pass its times, an array (n,).")
+    wrapped = wrapped.alone() if one else wrapped
+    rows = None
+    if data is not None:
+        rows = (single.as_single if one else pattern_data.as_patterns)(data, wrapped.domain)
     adopt = partial(process.as_process, domain=wrapped.domain)
+    usual = innovations.Innovations if one else pattern_operator.Papangelou
     return Arranged(rows, wrapped, wrapped.domain, adopt, usual() if operator is None else operator)
 
 

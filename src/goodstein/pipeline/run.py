@@ -37,6 +37,8 @@ def run_test(
     audit: bool,
     title: str | None = None,
     details: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+    statistic_name: str | None = None,
 ) -> TestResult:
     """Audit the problem, calibrate its statistic, and say what was found."""
     check_workers(workers)
@@ -54,7 +56,7 @@ def run_test(
     report = report.extended(checks)
     if audit:
         require_valid([report])
-    notes = [*overruled(report), *caveats(report, chosen.simulates), *early]
+    notes = [*notes, *overruled(report), *caveats(report, chosen.simulates), *early]
     calibration, told = recorded(
         lambda: chosen.calibrate(problem, workers=workers, rng=np.random.default_rng(seeds[1]))
     )
@@ -71,7 +73,7 @@ def run_test(
         v_statistic=problem.v_statistic(calibration.statistic),
         title=title or operator.title,
         details={**(details or {}), **operator.details(problem.form.n), **told_of(choice)},
-        statistic_name=operator.statistic_name,
+        statistic_name=statistic_name or operator.statistic_name,
         asked=[problem],
         smallest=chosen.smallest_pvalue(problem, problem.form.n),
     )

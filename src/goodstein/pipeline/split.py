@@ -23,7 +23,9 @@ def split(
     to test on would know of them.
     """
     if not problem.data.replicated:
-        raise InputError("One graph is one observation, which cannot be split.", argument="data")
+        raise InputError(
+            f"One of {problem.data.kind} is one observation, which cannot be split.", argument="data"
+        )
     n = len(problem.data)
     count = round(fraction * n)
     if count < LEAST_TRAINING or n - count < LEAST_TEST:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.auditing.serial import Dependence, dependence, sorted_by
 from goodstein.data.base import Data
@@ -38,7 +39,7 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
         firsts = [(2 * k + 1) * n // (2 * count) for k in range(count)]
         runs = [slice(first, first + RUN) for first in firsts]
         kept[[row for run in runs for row in range(run.start, run.stop)]] = False
-    described = [_sketch(form, runs)[kept] for form in forms]
+    described = [_sketch(form, runs, np.flatnonzero(kept)) for form in forms]
     rows = _columns(data) if len(data) == n else None
     if rows is not None:
         described.append(rows[kept][:, :: -(-rows.shape[1] // COLUMNS)])
@@ -52,10 +53,15 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     return found
 
 
-def _sketch(form: BlockForm, runs: Sequence[slice]) -> Array:
-    """Some columns of the form, (n, columns)."""
-    # A block may be scratch that the next one overwrites.
-    return np.hstack([np.array(form.block(slice(0, form.n), run)) for run in runs])
+def _sketch(form: BlockForm, runs: Sequence[slice], kept: npt.NDArray[np.intp]) -> Array:
+    """Some columns of the form in the rows that are kept, (kept, columns)."""
+    if form.n <= MOST:
+        # A block may be scratch that the next one overwrites.
+        return np.hstack([np.array(form.block(slice(0, form.n), run)) for run in runs])[kept]
+    # Of many rows factors are made for those alone that are looked at.
+    columns = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+    few = form.take(np.concatenate([kept, columns]))
+    return np.array(few.block(slice(0, len(kept)), slice(len(kept), few.n)))
 
 
 def _columns(data: Data) -> Array | None:

@@ -17,7 +17,7 @@ from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
 from goodstein.kernels.frames import Located
-from goodstein.operators.base import Operator
+from goodstein.operators.base import Operator, features_of, sharing_features
 from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm
@@ -63,7 +63,7 @@ class Problem:
     def features(self) -> Features:
         """The operator at the observations; the only place where the score is evaluated."""
         with one_blas_thread():
-            return self.fitted_operator.features(self.model, self.domain, self.observations)
+            return features_of(self.fitted_operator, self.model, self.domain, self.observations)
 
     @cached_property
     def fitted_kernel(self) -> Kernel:
@@ -74,7 +74,15 @@ class Problem:
     @cached_property
     def form(self) -> BlockForm:
         """The Stein form of the observations."""
-        form = self.features.form(self.fitted_kernel)
+        form, weights = self.features.form(self.fitted_kernel), self.data.weights
+        if weights is not None:
+            if form.n != len(weights):
+                raise InputError(
+                    f"{self.fitted_operator!r} looks at {form.n} of {len(weights)} observations, and has no "
+                    "place for weights.",
+                    remedy="Use another operator, or leave out the weights.",
+                )
+            form = form.weighted(weights)
         if self.operator.diagonal_counts:
             return form
         if form.vanishes:
@@ -154,11 +162,12 @@ class Collection:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """All members; those with the same operator share its features."""
+        """All members; those with the same operator, itself or inside another, share its features."""
         members: list[Problem] = []
-        for problem, kernels in self.groups:
-            fitted = self._fitted(problem, kernels, len(members))
-            members += [problem.with_kernel(kernel, fitted=True) for kernel in fitted]
+        with sharing_features():
+            for problem, kernels in self.groups:
+                fitted = self._fitted(problem, kernels, len(members))
+                members += [problem.with_kernel(kernel, fitted=True) for kernel in fitted]
         return members
 
     def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:

@@ -18,7 +18,8 @@ import numpy as np
 from goodstein.auxiliary.decaying import Decaying
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points
-from goodstein.domains import Box, Domain, Euclidean, Lattice, Simplex, Torus
+from goodstein.domains import Box, Domain, Euclidean, Lattice, Naturals, Simplex, Torus
+from goodstein.domains.states import States
 from goodstein.errors import DomainError, InputError
 from goodstein.operators import Operator, Standardised
 from goodstein.problems.problem import Problem
@@ -69,6 +70,7 @@ def bounded(problem: Problem) -> tuple[Problem, float]:
 def largest_feature(problem: Problem) -> float:
     """B = sup √h(x, x) under the fitted operator and kernel; infinite where there is no limit."""
     data, domain, rng = problem.data, problem.domain, np.random.default_rng(0)
+    require_everywhere(problem)
     if isinstance(data, Censored):
         return math.sqrt(float(np.nanmax(_durations(problem, data))))
     if not isinstance(data, Points):
@@ -84,6 +86,8 @@ def largest_feature(problem: Problem) -> float:
             else np.concatenate([x, domain.sample_uniform(ROWS, rng)])
         )
         return math.sqrt(_climbed(problem, domain, states))
+    if isinstance(domain, States):
+        return math.sqrt(_around(problem, domain, x))
     starts, values = [x], [_sizes(problem, x)]
     if not np.isfinite(values[0]).any():
         _diagonal(problem, x)  # says what is wrong with all of them
@@ -105,6 +109,15 @@ def largest_feature(problem: Problem) -> float:
         except DomainError:
             pass
     return math.sqrt(_searched(problem, np.concatenate(starts), np.concatenate(values), rng))
+
+
+def require_everywhere(problem: Problem) -> None:
+    """Raise where the model cannot be asked at other observations than those of the data."""
+    if not problem.model.everywhere:
+        raise InputError(
+            f"{problem.model.name} are known at the draws alone, and this looks at other points.",
+            remedy="Pass the model, a score function or a log density.",
+        )
 
 
 def _sizes(problem: Problem, x: Any) -> Array:
@@ -192,8 +205,23 @@ def _climbed(problem: Problem, lattice: Lattice, states: Array) -> float:
         best, value = near[int(np.nanargmax(found))], float(np.nanmax(found))
 
 
+def _around(problem: Problem, space: States, x: Array) -> float:
+    """The largest value over states, those next to them and, of counts, those far out, that can occur.
+
+    Rates are at most one, so that there is a limit, which counts far out are at.
+    """
+    states = [x, space.neighbours(x).reshape(-1, x.shape[1])]
+    if isinstance(space, Naturals) and not space.keeps:
+        states += [0.0 * x[:1], *(x.max(axis=0, keepdims=True) * 4.0**k for k in range(8))]
+    found = np.unique(np.concatenate(states), axis=0)
+    found = found[space.contains(found)]
+    return float(_diagonal(problem, found[problem.model.logpdf(found) > -np.inf]).max())
+
+
 def _durations(problem: Problem, data: Censored) -> Array:
     """h at durations of all lengths, with an event and without."""
+    if data.late or data.covariates is not None:
+        raise InputError("A largest feature is not known for durations with late entry or covariates.")
     times = np.quantile(data.durations, np.linspace(0.0, 1.0, 200))
     positive = times[times > 0]
     middle = float(np.median(positive)) if positive.size else 1.0

@@ -26,6 +26,8 @@ from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
 from goodstein.errors import InputError
 from goodstein.problems.problem import Problem
+from goodstein.results.bound import require_everywhere
+from goodstein.stein.totals import statistics
 from goodstein.survival.data import Censored
 from goodstein.text import Report, Table
 from goodstein.types import Array
@@ -36,6 +38,14 @@ STEPS = 8
 """Moves of each kind that are tried, each guessed from the one before."""
 GUESS = 0.2
 """The first."""
+DOUBT = 1e-3
+"""Members that miss what they need by less than this share of it are looked at more closely."""
+FITTED = (
+    "The model was fitted to these data: the null distribution counts the fit, but the data were moved under "
+    "the fitted model as it is. A fit to moved data would follow them, so that larger moves are needed, and "
+    "what the fit follows entirely, such as a shift where the mean is fitted, is never found."
+)
+"""What is said where a fit would follow the moves."""
 LARGEST = 20.0
 """Standard deviations, or logarithms, beyond which a move is not looked for."""
 
@@ -91,12 +101,15 @@ class Detectable(Report):
     moves
         Changes of the data that are found, one at a time, where the domain has such changes. For a collection
         that of the member which finds the smallest.
+    notes
+        What a reader should know.
     """
 
     level: float
     power: float
     ksd: float | None
     moves: tuple[Move, ...]
+    notes: tuple[str, ...] = ()
 
     def _title(self) -> str:
         return f"Found at level {self.level:g} with probability {self.power:g} or so"
@@ -105,26 +118,32 @@ class Detectable(Report):
         found = [] if self.ksd is None else [("kernel Stein discrepancy", f"{self.ksd:.3g}")]
         return [Table((), [*found, *((move.change, move.words()) for move in self.moves)])]
 
+    def _notes(self) -> tuple[str, ...]:
+        return self.notes
+
 
 def smallest_moves(
     problems: Sequence[Problem], squares: Sequence[float], columns: int | None = None
 ) -> tuple[Move, ...]:
     """The smallest moves by which a problem reaches its squared discrepancy, of so many columns or all."""
     first = problems[0]
-    if not isinstance(first.data, Points | Censored):
+    if not isinstance(first.data, Points | Censored) or first.operator.corrects_fit:
         return ()
+    require_everywhere(first)
     x = some_rows(first)
     members = [(p, square, _statistic(p, x)) for p, square in zip(problems, squares, strict=True)]
     found, known = [], dict[str, tuple[int, float]]()
     for change, column, unit, mover in _movers(first.domain, x, first.data.names, columns):
         # Columns are alike: the search begins with the member, and the size, that the last one ended with.
         best, guess = known.get(change, (0, GUESS))
-        size = math.inf
-        for k in sorted(range(len(members)), key=lambda k: k != best):
+        size, left = math.inf, sorted(range(len(members)), key=lambda k: k != best)
+        while left:
+            k = left.pop(0)
             smaller = _size(*members[k], x, mover, size, guess)
             if smaller < size:
                 size = smaller
                 known[change] = k, size
+                left = [left[j] for j in _reaching([members[j] for j in left], x, mover, size)]
         size = math.expm1(size) if unit == "share" else size
         found.append(Move(f"{change} {column}", size, unit, column))
     return tuple(found)
@@ -158,6 +177,35 @@ def _statistic(problem: Problem, points: Any) -> float:
     everything = slice(0, form.n)  # so few rows are one block
     total = float(form.block(everything, everything).sum() - form.diagonal().sum())
     return total / (form.n * (form.n - 1))
+
+
+def _reaching(
+    members: Sequence[tuple[Problem, float, float]], x: Any, mover: Mover, size: float
+) -> list[int]:
+    """Which members find a move of this size, so that they may find a smaller one too; all where in doubt."""
+    everyone = list(range(len(members)))
+    if len(members) < 2:
+        return everyone
+    problems = [problem for problem, _, _ in members]
+    try:
+        gained = 0.5 * (_statistics(problems, mover(x, size)) + _statistics(problems, mover(x, -size)))
+    except InputError:
+        return everyone
+    return [k for k in everyone if gained[k] - members[k][2] > (1.0 - DOUBT) * members[k][1]]
+
+
+def _statistics(problems: Sequence[Problem], points: Any) -> Array:
+    """U of several problems at other points, which share what they can; in single precision."""
+    seen: dict[int, Any] = {}
+    forms = []
+    for problem in problems:
+        operator = problem.fitted_operator
+        if id(operator) not in seen:
+            seen[id(operator)] = operator.features(problem.model, problem.domain, points)
+        forms.append(seen[id(operator)].form(problem.fitted_kernel))
+    if len({form.n for form in forms}) > 1:
+        return np.array([_statistic(problem, points) for problem in problems])
+    return statistics(forms)
 
 
 def _size(
@@ -237,8 +285,9 @@ def _odds(j: int, lower: float, upper: float) -> Mover:
 
 
 def _lengthen(x: Censored, size: float) -> Censored:
-    """All durations longer by a factor, those that are censored too."""
-    return Censored(x.durations * math.exp(size), x.event_observed)
+    """All times longer by a factor, those of censoring and entry too."""
+    factor = math.exp(size)
+    return x.seen_at(x.durations * factor, x.event_observed, x.entry * factor)
 
 
 def _weigh(j: int) -> Mover:

@@ -19,7 +19,7 @@ from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
-from goodstein.results.detectable import Detectable, detectable_square, smallest_moves
+from goodstein.results.detectable import FITTED, Detectable, detectable_square, smallest_moves
 from goodstein.results.tolerance import Tolerance, tolerance_of
 from goodstein.results.witness import Contributions, Witness, contributions_of, witness_of
 from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
@@ -102,6 +102,11 @@ def table(members: Sequence[Member]) -> Table:
 
 DEFAULTS = ("metric=", "bandwidth=", ", exponent=-0.5", "power=1.0", "transform=")
 """What a reader of a narrow table can do without; a record keeps it."""
+
+
+def _evidence(member: Member) -> float:
+    """That of a member; of several with the smallest p-value that there is, rounding must not choose one."""
+    return round(member.evidence, 9)
 
 
 def _column(part: Any) -> str:
@@ -195,12 +200,12 @@ class TestResult(Report):
         It is what tells places: few functions, such as moments, are large far out.
         """
         local = [member for member in self.members if not isinstance(member.kernel, OwnFunctions)]
-        return max(local or self.members, key=lambda member: member.evidence, default=None)
+        return max(local or self.members, key=_evidence, default=None)
 
     @property
     def best(self) -> Member:
         """The member with the most evidence against the model."""
-        return max(self.members, key=lambda member: member.evidence)
+        return max(self.members, key=_evidence)
 
     @property
     def undefined(self) -> bool:
@@ -281,7 +286,7 @@ class TestResult(Report):
           shift of column 0            0.25 standard deviations
           change of scale of column 0  32%
         """
-        self._lead("detectable")
+        self._unweighted("detectable")
         if columns is not None:
             check_count(columns, "columns")
         ksd = self.detectable_ksd
@@ -289,7 +294,8 @@ class TestResult(Report):
         if ksd is not None:
             squares = [ksd**2]
         moves = smallest_moves(self.asked, squares, columns) if squares else ()
-        return Detectable(SMALL, POWER, ksd, moves)
+        fitted = moves and getattr(self.null, "refits", False)
+        return Detectable(SMALL, POWER, ksd, moves, (FITTED,) if fitted else ())
 
     def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
         r"""A lower confidence bound of the share of the population that the model cannot explain.
@@ -330,7 +336,7 @@ class TestResult(Report):
         True
         """
         check_share(level, "level")
-        used, largest = bounded(self._lead("tolerance"))
+        used, largest = bounded(self._unweighted("tolerance"))
         usable = isinstance(self.null, WildBootstrap) and not self.null.refits
         null = self.null if usable else WildBootstrap()
         calibration = null.calibrate(used, workers=None, rng=as_generator(rng))
@@ -381,6 +387,7 @@ class TestResult(Report):
         """
         check_share(level, "level")
         check_workers(workers)
+        self._unweighted("witness")
         return witness_of(self._strongest("witness"), self.null, points, level, workers, as_generator(rng))
 
     def contributions(self, *, level: float = 0.95, workers: Workers = None, rng: RNG = 0) -> Contributions:
@@ -478,6 +485,14 @@ class TestResult(Report):
         """What was asked with the most evidence against the model that tells places."""
         lead, local = self._lead(method), self.local_best
         return lead if local is None else self.asked[self.members.index(local)]
+
+    def _unweighted(self, method: str) -> Problem:
+        """The same, for what takes all rows as alike."""
+        lead = self._lead(method)
+        if lead.data.weights is not None:
+            remedy = "Ask contributions() instead."
+            raise InputError(f"{method}() has no place for weighted rows.", remedy=remedy)
+        return lead
 
     def _lead(self, method: str) -> Problem:
         """What was asked first."""

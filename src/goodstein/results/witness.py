@@ -30,10 +30,11 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.data.base import Data
+from goodstein.data.points import Points, draw
 from goodstein.engine.columns import Columns, column_sums
 from goodstein.engine.executors import Workers
 from goodstein.engine.reduce import IndependentSigns
-from goodstein.errors import InputError
+from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.regularised import RegularisedFeatures
 from goodstein.problems.problem import Problem
@@ -43,6 +44,9 @@ from goodstein.types import Array, BoolArray, Column
 
 DRAWS = 999
 """Draws of the signs, on which the limits rest."""
+
+NEIGHBOURS, USUAL, DRAWN = 5, 0.99, 500
+"""Where fewer neighbours are as near as they are to so large a share of data or draws hardly any data are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,9 @@ class Witness(Tidy):
         What was looked with; of a collection the member with the most evidence.
     what
         What there is more or less of: data, or for durations events.
+    empty
+        Points farther out than nearly all data, and draws of the model if it has any: hardly any are there,
+        nor are expected, and nothing is said of them, whatever the values; None where all are looked at.
     """
 
     points: Any
@@ -88,6 +95,7 @@ class Witness(Tidy):
     kernel: Any
     what: str = "data"
     notes: tuple[str, ...] = ()
+    empty: BoolArray | None = None
     _places: Mapping[str, Column] = field(default_factory=dict, repr=False)
 
     def columns(self) -> dict[str, Column]:
@@ -221,22 +229,57 @@ def witness_of(
     c = critical(found, level)
     values, upper = found.sums / n, c * found.scales / n
     durations = others.ended is not None
+    empty = _empty(problem, others)
+    told = np.ones(len(values), bool) if empty is None else ~empty
+    notes = _notes(null)
+    if not told.all():
+        notes += ("Nothing is said of places where hardly any data are.",)
     return Witness(
         others.observations,
         values,
         found.ratios / (found.spread or 1.0),
         -upper,
         upper,
-        values > upper,
-        values < -upper,
+        (values > upper) & told,
+        (values < -upper) & told,
         c / (found.spread or 1.0),
         level,
         operator.given,
         problem.fitted_kernel.given,
         "events" if durations else "data",
-        _notes(null),
+        notes,
+        empty,
         others.as_columns(),
     )
+
+
+def _empty(problem: Problem, others: Data) -> BoolArray | None:
+    """Which of other points are farther from their neighbours than nearly all data and draws are."""
+    from scipy.spatial import KDTree
+
+    domain, data = problem.domain, problem.data
+    if not (isinstance(data, Points) and isinstance(others, Points)) or domain is None or domain.discrete:
+        return None
+    known = [data.observations]
+    if problem.model.has_sample:
+        try:
+            drawn = draw(problem.model, domain, max(len(data), DRAWN), np.random.default_rng(0))
+        except (InputError, SamplingError):
+            return None
+        known.append(drawn)
+    known = [domain.embedded(x) for x in known]
+    size = known[0].std(axis=0)
+    known = [x / np.where(size > 0, size, 1.0) for x in known]
+    asked = domain.embedded(others.observations) / np.where(size > 0, size, 1.0)
+    empty = np.ones(len(asked), bool)
+    for x in known:
+        if len(x) > 4 * NEIGHBOURS:
+            tree = KDTree(x)
+            usual = np.quantile(tree.query(x, NEIGHBOURS + 1)[0][:, -1], USUAL)
+            empty &= tree.query(asked, NEIGHBOURS)[0][:, -1] > usual
+        else:
+            empty[:] = False
+    return empty
 
 
 def contributions_of(
@@ -293,5 +336,5 @@ def _require_replicated(problem: Problem, method: str) -> None:
     data: Data = problem.data
     if not data.replicated:
         raise InputError(
-            f"{method}() compares observations with each other, and one graph is one observation.",
+            f"{method}() compares observations with each other, and one of {data.kind} is one observation.",
         )

@@ -17,6 +17,7 @@ from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
+from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.combine import combined
 from goodstein.operators import Operator
@@ -80,7 +81,7 @@ def aggregated_test(
     Parameters
     ----------
     data, model, domain
-        As in :func:`ksd_test`.
+        As in :func:`ksd_test`; weighted rows are :class:`Weighted`.
     kernels
         Kernels, each used with every operator. None takes several bandwidths of the operator's own kernel.
     operators
@@ -96,9 +97,10 @@ def aggregated_test(
         How the joint null distribution is drawn: :class:`MonteCarlo`, which simulates the model and is exact
         at every sample size; :class:`WildBootstrap`, with the same signs for all members;
         :class:`ParametricBootstrap` for a model that was fitted to the same data. ``"auto"`` simulates 999
-        samples, or 499, of points from a model that can be drawn from independently, if these take about two
-        seconds on four cores by a rule that knows the numbers of rows, coordinates and members and no clock
-        (in five dimensions up to about 215 and 365 rows); else it takes ``WildBootstrap(1999)``. The
+        samples, or 499, of points, of y given x, or of durations, censored by the Kaplan–Meier estimate, from
+        a model that can be drawn from independently, if these take about two seconds on four cores by a rule
+        that knows the numbers of rows, coordinates and members and no clock (in five dimensions up to about
+        215 and 365 rows); else it takes ``WildBootstrap(1999)``. The
         result says why.
     workers, rng
         As in :func:`ksd_test`.
@@ -221,13 +223,13 @@ def _groups(
 ) -> tuple[list[Group], list[tuple[float, ...]]]:
     """Problems and kernels, everything validated, and the weights that members have by default."""
     if operators is None:
-        own = compose(data, model, domain, None, None, seeds)
+        own = compose(data, model, domain, None, None, seeds, weighted=True)
         if kernels is not None:
             chosen = _as_kernels(kernels, own)
             return [(own, chosen)], [(1.0,) * len(chosen)]
         kinds = default_collection(own, simulated)
         entries = [entry for kind in kinds.values() for entry in kind]
-        problems = [compose(data, model, domain, entry.operator, None, seeds) for entry in entries]
+        problems = _composed(data, model, domain, [entry.operator for entry in entries], seeds)
         groups = [
             (problem, tuple(in_units(kernel, own.domain) for kernel in entry.kernels) or (problem.kernel,))
             for problem, entry in zip(problems, entries, strict=True)
@@ -235,9 +237,23 @@ def _groups(
         return groups, shares_of(kinds)
     named = as_list(operators, "operators", "Langevin()")
     kernels = None if kernels is None else as_list(kernels, "kernels", "Gaussian()")
-    problems = [compose(data, model, domain, operator, None, seeds) for operator in named]
+    problems = _composed(data, model, domain, named, seeds)
     groups = [(problem, _as_kernels(kernels, problem)) for problem in problems]
     return groups, [(1.0,) * len(chosen) for _, chosen in groups]
+
+
+def _composed(
+    data: Any, model: Any, domain: Domain | None, operators: Sequence[Operator], seeds: Seeds
+) -> list[Problem]:
+    """A problem for every operator."""
+    problems = []
+    for operator in operators:
+        problem = compose(data, model, domain, operator, None, seeds, weighted=True)
+        if isinstance(problem.model, Model):
+            # The same object for all operators, so that draws of it, and what is made of them, are shared.
+            model, domain = problem.model, problem.domain
+        problems.append(problem)
+    return problems
 
 
 def _matrices(groups: list[Group]) -> float:
@@ -299,14 +315,17 @@ def _carried(
 ) -> tuple[list[Group], Array, list[Check]]:
     """Members, their shares and what is said of them, without those that too few observations carry.
 
-    Only members of the library's own collection are left out, and not all of them.
+    Only members of the library's own collection are left out, and not all of them, nor where rows are
+    weighted.
     """
     n, probes = len(collection.data), Probes()
     sizes = [squared_norms(problem, probes=probes) for problem in collection.problems]
-    flagged = [size is not None and too_skewed(size, n) for size in sizes]
+    weighted = collection.data.weights is not None
+    flagged = [size is not None and too_skewed(size, n, weighted=weighted) for size in sizes]
     if not any(flagged):
         return groups, shares, []
-    if not ours or all(flagged):
+    # Of weighted samples those that are rejected wrongly are those in which the members do not seem skewed.
+    if not ours or weighted or all(flagged):
         worst = collection.problems[flagged.index(True)]
         return groups, shares, check_skewed(worst)
     kept: list[Group] = []

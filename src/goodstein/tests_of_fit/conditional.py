@@ -11,6 +11,7 @@ from goodstein.conditional.operator import Conditional
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.watching import ProgressLike
+from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
@@ -37,8 +38,9 @@ def conditional_ksd_test(
     """Test whether a model of y given x fits, by the kernel conditional Stein discrepancy.
 
     The null hypothesis is that, given x, the rows of y are independent draws from the model; of the law
-    of x nothing is assumed. The model must have been fixed before: fitted to other data, or tested
-    with :class:`ParametricBootstrap`.
+    of x nothing is assumed. The model must have been fixed before, fitted to other data, or tested with
+    :class:`ParametricBootstrap`; results of statsmodels know the rows that they were fitted to, and the null
+    distribution takes account of the fit.
 
     Parameters
     ----------
@@ -48,16 +50,20 @@ def conditional_ksd_test(
     y
         Outcomes, (n, q) or (n,), in the order of x.
     model
-        A :class:`ConditionalModel`, or a score function of (y, x).
+        A :class:`ConditionalModel`, a score function of (y, x), or the results of a regression of counts of
+        statsmodels: `GLM` of the families Poisson and negative binomial, `Poisson`, `NegativeBinomial`,
+        `NegativeBinomialP`, and the two with extra zeros. :meth:`Paired.of_fit` has the x and y of these.
     domain
         Where y lives; None takes the model's own, or R^q.
     operator
-        The Stein operator in y, or a :class:`Conditional` with it; None takes the default of the domain.
+        The Stein operator in y, a :class:`Conditional` with it, or a view such as :class:`Residuals`; None
+        takes the default of the domain.
     kernel
         The kernel in y; None takes that of the operator (on a lattice), or :class:`Gaussian` with half the
         median distance.
     x_kernel
-        The kernel in x; None takes :class:`Gaussian` with half the median distance. See :class:`Conditional`.
+        The kernel in x; None takes :class:`Gaussian` with half the median distance, each covariate in units
+        of its spread. See :class:`Conditional`.
     null
         Null distribution. :class:`MonteCarlo` and :class:`ParametricBootstrap` draw y anew and keep x; the
         `fit` of the latter takes one object with attributes ``x`` and ``y``.
@@ -78,7 +84,10 @@ def conditional_ksd_test(
     >>> gs.conditional_ksd_test(x, y, parabola, rng=1).pvalue > 0.05
     True
     """
-    outer = operator if isinstance(operator, Conditional) else Conditional(operator)
+    whole = getattr(operator, "takes", None) is Paired
+    outer: Any = operator if whole else Conditional(operator)
+    if x_kernel is not None and not isinstance(outer, Conditional):
+        raise InputError(f"`x_kernel` has no place beside {operator!r}, which has no kernel. Leave it out.")
     return ksd_test(
         Paired(x, y),
         as_conditional(model),

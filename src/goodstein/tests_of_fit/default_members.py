@@ -7,13 +7,14 @@ by Stein's identity, with the operator A of the domain,
     - **shape**: A with kernels that are fine, medium and as wide as the data;
     - **spread**: functions of the distance from the centre, ``Dilation(A)``;
     - **moments**: few polynomials, harmonics, counts or times, of which a person has a name for each;
+    - **distances**: of a point pattern those between points;
     - **modes**: how often each of several modes that lie apart is visited, which no score sees;
 
 against draws of the model, where it has a sampler,
     - **closeness**: mean embeddings with kernels finer than the data are wide;
     - **directions**: mean embeddings of which weak directions are made strong;
-    - **moments**: means, second moments, radius;
-    - **margins**: the distribution of each column.
+    - **moments**: means, second moments, radius, or mean and spread of residuals along covariates;
+    - **margins**: the distribution of each column, or of residuals.
 
 There are no weights for single domains or members: what members have in common is told by their joint null
 distribution, in which those that are nearly the same count as one (:mod:`goodstein.nulls.combine`). The kinds
@@ -24,10 +25,15 @@ dependence, single columns and fine structure, and judged on the frozen suite of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodstein.conditional.drawn_ranks import DrawnRanks
+from goodstein.conditional.drawn_residuals import DrawnResiduals
+from goodstein.conditional.operator import Conditional
+from goodstein.conditional.residuals import Residuals
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Euclidean, Lattice, Simplex, Sphere, Torus
 from goodstein.errors import InputError, SamplingError
@@ -42,6 +48,7 @@ from goodstein.operators import (
     DrawnMoments,
     DrawnRadius,
     Harmonics,
+    Jumps,
     Langevin,
     LogRatio,
     MeanEmbedding,
@@ -55,12 +62,17 @@ from goodstein.operators import (
 )
 from goodstein.operators.views.base import View
 from goodstein.operators.views.drawn import DrawnView, whitened
+from goodstein.patterns.distances import Distances
+from goodstein.patterns.innovations import Innovations
+from goodstein.patterns.marks import OfMarks
+from goodstein.patterns.numbers import Numbers
+from goodstein.patterns.operator import Papangelou
 from goodstein.problems.problem import Problem
 from goodstein.survival.martingale import Martingale
 from goodstein.survival.timing import Timing
 from goodstein.types import Array
 
-SCORED = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference)
+SCORED = (Langevin, LogRatio, Standardised, Coordinate, SecondOrder, Difference, Jumps)
 """Default operators of points beside which draws of the model are looked at."""
 
 SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -71,6 +83,9 @@ RATES = (0.3, 1.0, 3.0)
 
 SHAPE, CLOSE = (1.0, 0.5, 0.25), (0.5, 0.25, 0.125)
 """Multiples of the median distance for Stein operators and for mean embeddings."""
+
+COUNTED = (2.0, 1.0, 0.5)
+"""The same for counts, whose steps are wide: the widest finds another mean or variance, the finest zeros."""
 
 STRENGTH = 0.01
 """How weak a direction may be, relative to the strongest, to be made as strong as that."""
@@ -89,6 +104,14 @@ NEARLY_ZERO = 1e-100
 
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
+
+
+LOOKS_AT = {
+    "number": "how many points there are",
+    "locations": "where points are",
+    "neighbours": "how near each other points are",
+}
+"""What members look at in one point pattern."""
 
 
 class Entry(NamedTuple):
@@ -170,11 +193,36 @@ def _by_identity(problem: Problem, drawn: Array | None) -> Kinds:
     if isinstance(operator, Difference):
         counts = [Entry(Counts(degree)) for degree in (1, 2) if degree <= domain.dim <= COLUMNS]
         return {"shape": [Entry(operator, hammings(*RATES))], "moments": counts}
+    if isinstance(operator, Jumps):
+        return {"shape": [Entry(operator, gaussians(*COUNTED))]}
+    if isinstance(operator, Conditional):
+        return _of_pairs(problem)
+    if isinstance(operator, Papangelou):
+        return {
+            "shape": [Entry(operator, default_kernels(problem))],
+            "moments": [Entry(Numbers(0, operator)), Entry(Numbers(1, operator))],
+            "distances": [Entry(Distances(operator=operator))],
+        }
     if isinstance(operator, Martingale):
         fine = Entry(Martingale("hazard"), gaussians(0.125))
         shape = [Entry(Martingale("cdf"), gaussians(*SHAPE)), fine]
-        return {"shape": shape, "moments": [Entry(Timing())]}
+        return {"shape": shape, "moments": [Entry(Timing(degree)) for degree in (1, 5)]}
+    if isinstance(operator, Innovations):
+        return _of_pattern(operator)
     return {"shape": [Entry(operator, default_kernels(problem))]}
+
+
+def _of_pattern(operator: Innovations) -> Kinds:
+    """How many points one pattern has, where they are, and how near each other."""
+    widths = [OfMarks(Gaussian(width)) for width in (0.125, 0.25, 0.5)]
+    return {
+        "number": [Entry(replace(operator, looks="number"), widths[:1])],
+        "locations": [Entry(replace(operator, looks="locations"), widths)],
+        "neighbours": [
+            Entry(replace(operator, looks="neighbours", order=1), widths[:2]),
+            Entry(replace(operator, looks="neighbours", order=2), widths[1:2]),
+        ],
+    }
 
 
 def _flat(operator: Operator, d: int) -> Kinds:
@@ -184,6 +232,28 @@ def _flat(operator: Operator, d: int) -> Kinds:
         "spread": [Entry(Dilation(operator), [*gaussians(0.5), *multiquadrics(4.0)])],
         "moments": [Entry(Moments(1, operator))] if d <= WIDE else [],
     }
+
+
+def _of_pairs(problem: Problem) -> Kinds:
+    """Of outcomes given covariates: residuals against draws where there are any, else by Stein's identity."""
+    p = problem.observations.covariates.shape[1]
+    columns: list[int | None] = [None] if p == 1 or p > COLUMNS else [*range(p)]
+    trend = 3 if p <= COLUMNS else 1
+    kernels = problem.kernel.at_scales((1.0, 4.0), (1.0,))
+    kinds: Kinds = {"shape": [Entry(problem.operator, kernels)]}
+    if problem.model.has_sample:
+        kinds["drawn moments"] = [
+            Entry(DrawnResiduals(degree, column, trend)) for column in columns for degree in (1, 2)
+        ]
+        kinds["margins"] = [
+            *(Entry(DrawnResiduals(degree, trend=0)) for degree in (3, 4)),
+            Entry(DrawnRanks()),
+        ]
+    elif problem.domain.flat and not problem.domain.discrete:
+        kinds["moments"] = [
+            Entry(Residuals(degree, column, trend)) for column in columns for degree in (0, 1)
+        ]
+    return kinds
 
 
 def _modes(problem: Problem) -> list[Entry]:
@@ -276,6 +346,8 @@ def looks_at(operator: Operator, names: Sequence[str] | None = None) -> str:
         return operator.looks_at(names)
     if isinstance(operator, Dilation):
         return "the distance from the centre"
+    if isinstance(operator, Innovations):
+        return LOOKS_AT["".join(operator.looks)] if len(operator.looks) == 1 else "points"
     if isinstance(operator, Regularised):
         return "all directions alike"
     return "where observations are" if isinstance(operator, MeanEmbedding) else "shape"

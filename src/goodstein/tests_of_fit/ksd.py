@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any, Literal
 
 from goodstein.constraints import check_flag
+from goodstein.data.weights import weighted
 from goodstein.domains.base import Domain
+from goodstein.engine.checkpoint import Checkpoint, keeping
 from goodstein.engine.executors import Workers
 from goodstein.engine.watching import ProgressLike, watching
+from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
+from goodstein.lazy import deferred
+from goodstein.nulls.approximate import Approximation
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
+from goodstein.pipeline.budget import seconds
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
+from goodstein.tests_of_fit.approximate import approximate_test
 from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
+
+identity = deferred("goodstein.pipeline.identity")
+
+ADVICE = (
+    'In near-linear time: approximate=gs.Nystrom() or gs.Incomplete(), or a stated budget, budget="1 min". '
+    "checkpoint=path lets it be interrupted and go on, and workers=client brings the cores of a Dask cluster."
+)
+"""For tests of very many rows."""
 
 
 def ksd_test(
@@ -28,10 +45,14 @@ def ksd_test(
     kernel: Kernel | None = None,
     null: Null | Literal["auto"] | None = None,
     tolerance: float | None = None,
+    weights: ArrayLike | None = None,
+    approximate: Approximation | None = None,
+    budget: float | str | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
     progress: ProgressLike = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> TestResult:
     """Test whether a model fits data, by the kernel Stein discrepancy.
 
@@ -46,8 +67,9 @@ def ksd_test(
         shapely and geopandas, and draws in containers of arviz and xarray are read too. Draws of Markov
         chains are a list of arrays, an array (chains, draws, parameters) or :class:`Chains`. Right-censored
         durations are :class:`Censored`, a ``scipy.stats.CensoredData``, a structured array (event, time) or
-        a data frame with these two columns; covariates and outcomes are :class:`Paired`; a list of point
-        patterns, a graph, or a kind of your own (:class:`Data`) are taken where the model is one of them.
+        a data frame with these two columns; covariates and outcomes are :class:`Paired`; a point pattern
+        (:class:`Pattern`), a list of them, a graph, or a kind of your own (:class:`Data`) are taken where
+        the model is one of them.
     model
         A score function, or anything that :func:`as_model` takes; for durations a distribution on
         the half-line, a fitted lifelines model or a :class:`SurvivalModel`; for pairs a
@@ -67,13 +89,25 @@ def ksd_test(
     null
         Null distribution: :class:`WildBootstrap`, :class:`Spectral`, :class:`MonteCarlo`, or, for
         a model fitted to the same data, :class:`ParametricBootstrap`. None takes ``WildBootstrap()``, and
-        ``MonteCarlo(199)`` for one graph, which has to be simulated; ``"auto"`` simulates where that is
-        affordable, as :func:`aggregated_test` does.
+        ``MonteCarlo(199)`` for one graph or point pattern, which has to be simulated; ``"auto"``
+        simulates where that is affordable, as :func:`aggregated_test` does.
     tolerance
         A share of the observations that may be wrong, such as 0.05: the null hypothesis is then that no more
         of the population than this comes from elsewhere, with the wild bootstrap alone and, where under the
         usual operator an observation may count without limit, ``Standardised(Decaying())``; see
         :meth:`TestResult.tolerance`.
+    weights
+        A weight for each row, not negative: importance weights, where the rows were drawn from another law,
+        or those of a survey; see :class:`Weighted`, which other tests take. With random signs or
+        :class:`Spectral`; a note says how many rows of equal weight they are worth.
+    approximate
+        None is the exact test, whose time grows with n². :class:`Nystrom` and :class:`Incomplete` test the
+        same null hypothesis in time that grows with n, by random signs too, and find less.
+    budget
+        A time for the call, in seconds or as ``"30 s"``, ``"1 min"`` or ``"2 h"``: the test is exact where an
+        estimate says that it can be done, otherwise :class:`Nystrom` with as many landmarks as fit, and the
+        result says which. The estimate comes from timing a small part, so the choice depends on the machine;
+        for the same p-value everywhere name `approximate`. It bounds no time by force.
     workers
         Threads, -1 for all cores, or a :class:`concurrent.futures.Executor` or Dask client; the result is the
         same for all of them. Interrupted, the test cancels what waits there.
@@ -89,6 +123,13 @@ def ksd_test(
         ``sys.stderr`` or an open file, gets such lines wherever it leads. Or a function ``(done, total)``,
         called in this thread a few times a second; both numbers only grow, `total` with each step. If it
         raises an error it is not called again, and a warning says so. The result is the same for all of them.
+        From ten seconds on a line says beforehand about how long it will take, on how many cores; from ten
+        minutes on a warning does, whatever `progress` is.
+    checkpoint
+        Path of a file that keeps what was found so far, replaced as a whole a few times a minute and when the
+        test is interrupted. The same call goes on from there and has the same p-value, to the last bit, on
+        any number of workers; without `rng` the seed is that of the file. A file of other data, of another
+        model, seed or version is refused. A test that has ended leaves it where it is.
 
     Examples
     --------
@@ -98,12 +139,28 @@ def ksd_test(
     True
     """
     check_flag(audit, "audit")
-    seeds = draw_seeds(as_generator(rng))
-    with watching(progress):
-        problem = compose(data, model, domain, operator, kernel, seeds)
-        if tolerance is not None:
-            return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
-        return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
+    store = None if checkpoint is None else Checkpoint(checkpoint)
+    seeds, start = draw_seeds(as_generator(rng)), time.perf_counter()
+    if store is not None:
+        seeds = store.seeds(seeds, fixed=rng is not None)
+    end = None if budget is None else start + seconds(budget)
+    if sum(choice is not None for choice in (tolerance, approximate, budget)) > 1:
+        raise InputError("`tolerance`, `approximate` and `budget` exclude each other. Pass one of them.")
+    if store is not None and budget is not None:
+        raise InputError("`checkpoint` and `budget` exclude each other: what fits a budget is short.")
+    with watching(progress, advice=ADVICE):
+        observed = weighted(data, weights)
+        exact = tolerance is None and approximate is None and budget is None
+        problem = compose(observed, model, domain, operator, kernel, seeds, weighted=exact)
+        asked = {"null": null, "tolerance": tolerance, "approximate": approximate}
+        with keeping(store, lambda: identity.identity(problem, **asked)):
+            if tolerance is not None:
+                return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
+            if approximate is not None or budget is not None:
+                return approximate_test(
+                    problem, approximate, end, null=null, workers=workers, seeds=seeds, audit=audit
+                )
+            return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
 
 def stein_matrix(

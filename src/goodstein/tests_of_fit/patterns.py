@@ -1,4 +1,4 @@
-"""The test for replicated point patterns."""
+"""The test for point patterns, several or one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
 from goodstein.engine.watching import ProgressLike
 from goodstein.nulls.base import Null
+from goodstein.patterns.innovations import Innovations
 from goodstein.patterns.operator import Papangelou
+from goodstein.patterns.single import is_single
 from goodstein.results.result import TestResult
 from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.types import RNG
@@ -19,7 +21,7 @@ def point_pattern_ksd_test(
     model: Any,
     *,
     domain: Domain | None = None,
-    operator: Papangelou | None = None,
+    operator: Papangelou | Innovations | None = None,
     kernel: Any = None,
     null: Null | None = None,
     workers: Workers = None,
@@ -27,16 +29,18 @@ def point_pattern_ksd_test(
     audit: bool = True,
     progress: ProgressLike = None,
 ) -> TestResult:
-    """Test whether a point process model fits several point patterns.
+    """Test whether a point process model fits several point patterns, or one.
 
     The null hypothesis is that the patterns are independent realisations of `model` in the same window. The
-    model enters through its Papangelou conditional intensity only, which needs no normalising constant.
+    model enters through its Papangelou conditional intensity only, which needs no normalising constant. One
+    pattern is one observation, and its null distribution is simulated.
 
     Parameters
     ----------
     patterns
-        A sequence of at least two patterns, each an array (k_i, d) or a data frame; some may be empty.
-        Of a dictionary the values are taken.
+        A sequence of patterns, each an array (k_i, d) or a data frame; some may be empty. Of a dictionary
+        the values are taken. One array (n, d), data frame or GeoSeries is one pattern, as is
+        :class:`Pattern`.
     model
         :class:`families.PoissonProcess`, :class:`families.Strauss`, or any object with a method
         ``papangelou(u, pattern)`` that returns the conditional intensity at the points u (k, d) given a
@@ -44,10 +48,12 @@ def point_pattern_ksd_test(
     domain
         The window, a bounded :class:`Box` or a :class:`Polygon`; None takes the model's own.
     operator
-        None takes :class:`goodstein.patterns.Papangelou`, the only one for point patterns.
+        None takes :class:`goodstein.patterns.Papangelou`, or for one pattern
+        :class:`goodstein.patterns.Innovations`.
     kernel
-        A kernel on configurations; None takes :class:`goodstein.patterns.ConfigurationKernel`. Any
-        object with ``fitted(patterns)`` that is a function of two lists of configurations will do.
+        For several patterns a kernel on configurations; None takes
+        :class:`goodstein.patterns.ConfigurationKernel`. Any object with ``fitted(patterns)`` that is a
+        function of two lists of configurations will do.
     null, workers, rng, audit, progress
         As in :func:`ksd_test`.
 
@@ -76,7 +82,7 @@ def point_pattern_ksd_test(
         patterns,
         model,
         domain=domain,
-        operator=Papangelou() if operator is None else operator,
+        operator=operator if operator is not None else Innovations() if is_single(patterns) else Papangelou(),
         kernel=kernel,
         null=null,
         workers=workers,

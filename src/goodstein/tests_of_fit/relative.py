@@ -33,6 +33,7 @@ from goodstein.problems.order import dependence_of
 from goodstein.problems.problem import Problem
 from goodstein.results.result import TestResult
 from goodstein.stein.features import SteinFeatures
+from goodstein.stein.finite import FiniteFeatures
 from goodstein.survival.data import Censored
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
@@ -151,7 +152,8 @@ def relative_ksd_test(
             "on which both are to be compared."
         )
     if not p.data.replicated:
-        raise InputError("One graph is one observation, on which models cannot be compared.", argument="data")
+        reason = f"One of {p.data.kind} is one observation, on which models cannot be compared."
+        raise InputError(reason, argument="data")
     reports = [
         quick_audit(problem, np.random.default_rng(seed[0]))
         for problem, seed in zip((p, q), seeds, strict=True)
@@ -254,6 +256,14 @@ def _same_kernel(p: Problem, q: Problem) -> tuple[Problem, Problem]:
 
     A metric of the score is the mean of both, so that neither model is preferred.
     """
+    for part in (p, q):
+        if isinstance(part.features, FiniteFeatures):
+            raise InputError(
+                f"{part.operator!r} has few test functions, each in a scale that depends on the model, so "
+                "that the discrepancies of two models by it cannot be compared.",
+                remedy="Leave `operator` out, or look at single columns with Margin(), Pair() or "
+                "Direction(); explain() of a test of each model says where it fails.",
+            )
     seen: list[Any] = [part.features.points for part in (p, q)]
     seen = [points.as_rows() if isinstance(points, Data) else points for points in seen]
     if not np.array_equal(seen[0], seen[1]):
@@ -312,7 +322,13 @@ def _joined(reports: Sequence[AuditReport]) -> AuditReport:
 def _result(p: Problem, q: Problem, found: _Found, report: AuditReport, notes: list[str]) -> TestResult:
     difference, deviation = found.u_p - found.u_q, math.sqrt(found.variance)
     undefined = bool(found.undefined)
-    if undefined:
+    if found.equal:
+        notes.append(
+            f"To {p.fitted_operator!r} both models are the same: their Stein matrices agree, rounding apart, "
+            "so there is no difference to test and no p-value. Look with an operator that tells them apart, "
+            "such as the domain's own, or at a column on which they differ."
+        )
+    elif undefined:
         notes.append(
             "The difference and its variance are no larger than they would be if both models fitted the data "
             "perfectly, so the normal limit does not hold and there is no p-value. More data may separate "
