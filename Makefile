@@ -34,13 +34,13 @@ demo: $(DEMO)/.installed  ## test two models on the 23 Skye lavas
 	@$(DEMO)/bin/python examples/skye_lavas.py
 
 test: $(VENV)/.test  ## run the test suite (without the slow tests) and the doctests
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not long"
 
 test-all: $(VENV)/.test $(VENV)/.torch  ## run everything, slow tests and PyTorch included
 	$(PYTEST)
 
 test-lowest: $(LOW)/.installed  ## run the test suite with the lowest versions that pyproject.toml allows
-	$(subst $(BIN)/,$(LOW)/bin/,$(PYTEST)) -m "not slow" $(OF_OLD)
+	$(subst $(BIN)/,$(LOW)/bin/,$(PYTEST)) -m "not slow and not long" $(OF_OLD)
 
 .PHONY: test-lowest dist
 dist: $(VENV)/.created  ## build sdist and wheel into dist/, and try the wheel where there is nothing else

@@ -79,8 +79,10 @@ html_theme_options = {
 BROUGHT = {
     "validation/size.md": "size",
     "validation/power.md": "power",
+    "validation/unseen.md": "unseen",
     "paper/REPORT.md": "paper",
     "benchmarks/RESULTS.md": "speed",
+    "benchmarks/COST.md": "cost",
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
 }

@@ -87,6 +87,11 @@ def states() -> gs.TestResult:
     return gs.ksd_test(frame(np.random.default_rng(1).permutation(counts), "accidents"), model, rng=1)
 
 
+def counts() -> gs.TestResult:
+    accidents = np.random.default_rng(1).permutation(np.repeat(np.arange(6.0), [447, 132, 42, 21, 3, 2]))
+    return gs.ksd_test(frame(accidents, "accidents"), gs.families.Poisson.fit(accidents), rng=1)
+
+
 def board() -> gs.TestResult:
     rng = np.random.default_rng(1)
     a = rng.integers(0, 5, 500)
@@ -109,11 +114,25 @@ def patterns() -> gs.TestResult:
     return gs.point_pattern_ksd_test(bricks, model, rng=1)
 
 
+def pattern() -> gs.TestResult:
+    seedlings, window = gs.datasets.redwood(), gs.datasets.about("redwood").domain
+    return gs.ksd_test(seedlings, gs.families.PoissonProcess.fit(seedlings, window), rng=1)
+
+
+def residuals() -> gs.TestResult:
+    rng = np.random.default_rng(2)
+    dose, arm = rng.uniform(-2, 2, 300), np.arange(300) % 2
+    covariates = frame(np.column_stack([dose, arm]), "dose", "arm")
+    durations = gs.Censored(rng.exponential(np.exp(0.5 * dose**2)), covariates=covariates)
+    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t / 2, name="constant hazard")
+    return gs.ksd_test(durations, model, rng=1)
+
+
 def conditional() -> gs.TestResult:
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 3, 300)
     y = 1 + x + (0.3 + 0.4 * x) * rng.standard_normal(300)
-    model = gs.ConditionalModel(score=lambda x, y: -(y - 1 - x) / 0.8, name="y | x ~ Normal(1 + x, 0.8)")
+    model = gs.ConditionalModel(score=lambda y, x: -(y - 1 - x) / 0.8, name="y | x ~ Normal(1 + x, 0.8)")
     return gs.conditional_ksd_test(x, y, model, rng=1)
 
 
@@ -159,9 +178,11 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "sphere": (sphere, "where"),
     "time": (time, "where"),
     "states": (states, "where"),
+    "counts": (counts, "where"),
     "board": (board, "where"),
     "graph": (graph, "where"),
     "patterns": (patterns, "where"),
+    "pattern": (pattern, "where"),
     "conditional": (conditional, "where"),
     "pairs": (several, "where"),
     "null": (plane, "null"),
@@ -169,6 +190,7 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "members": (aggregated, "members"),
     "transform": (several, "transform"),
     "transform_durations": (time, "transform"),
+    "residuals": (residuals, "residuals"),
     "power": (power, None),
     "findings": (explanation, None),
 }

@@ -21,7 +21,11 @@ from goodstein import (
 from goodstein import (
     plot as plot,
 )
+from goodstein import (
+    testing as testing,
+)
 from goodstein.adapters.model import as_model as as_model
+from goodstein.adapters.posteriors import from_numpyro as from_numpyro
 from goodstein.auditing.report import AuditReport as AuditReport
 from goodstein.auxiliary.base import Auxiliary as Auxiliary
 from goodstein.auxiliary.base import BoundaryDistance as BoundaryDistance
@@ -42,11 +46,15 @@ from goodstein.auxiliary.functions import (
 from goodstein.checking.check import check as check
 from goodstein.checking.result import CheckResult as CheckResult
 from goodstein.conditional.data import Paired as Paired
+from goodstein.conditional.drawn_ranks import DrawnRanks as DrawnRanks
+from goodstein.conditional.drawn_residuals import DrawnResiduals as DrawnResiduals
 from goodstein.conditional.model import ConditionalModel as ConditionalModel
 from goodstein.conditional.operator import Conditional as Conditional
+from goodstein.conditional.residuals import Residuals as Residuals
 from goodstein.data.base import Data as Data
 from goodstein.data.chains import Chains as Chains
 from goodstein.data.split import split as split
+from goodstein.data.weights import Weighted as Weighted
 from goodstein.domains.ball import Ball as Ball
 from goodstein.domains.box import Box as Box
 from goodstein.domains.box import Orthant as Orthant
@@ -56,10 +64,14 @@ from goodstein.domains.circle import Torus as Torus
 from goodstein.domains.euclidean import Euclidean as Euclidean
 from goodstein.domains.lattice import Lattice as Lattice
 from goodstein.domains.lonlat import from_lonlat as from_lonlat
+from goodstein.domains.naturals import Naturals as Naturals
 from goodstein.domains.polygon import Polygon as Polygon
 from goodstein.domains.polytope import Polytope as Polytope
 from goodstein.domains.simplex import Simplex as Simplex
 from goodstein.domains.sphere import Sphere as Sphere
+from goodstein.domains.states import StateSpace as StateSpace
+from goodstein.draws.reweight import stein_weights as stein_weights
+from goodstein.draws.thin import thin as thin
 from goodstein.errors import (
     CalibrationWarning as CalibrationWarning,
 )
@@ -93,9 +105,13 @@ from goodstein.kernels.lattice import CategoricalProduct as CategoricalProduct
 from goodstein.kernels.lattice import Hamming as Hamming
 from goodstein.kernels.matern import Matern52 as Matern52
 from goodstein.kernels.whitened import Whitened as Whitened
+from goodstein.models.gradients import Gradients as Gradients
 from goodstein.models.latent import LatentModel as LatentModel
 from goodstein.models.model import Model as Model
 from goodstein.models.posterior import Posterior as Posterior
+from goodstein.monitoring.monitor import Monitor as Monitor
+from goodstein.nulls.approximate import Incomplete as Incomplete
+from goodstein.nulls.approximate import Nystrom as Nystrom
 from goodstein.nulls.fitted import FittedWildBootstrap as FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo as MonteCarlo
 from goodstein.nulls.parametric import ParametricBootstrap as ParametricBootstrap
@@ -107,6 +123,7 @@ from goodstein.operators.difference import Difference as Difference
 from goodstein.operators.dilation import Dilation as Dilation
 from goodstein.operators.embedding import MeanEmbedding as MeanEmbedding
 from goodstein.operators.gradient_free import GradientFree as GradientFree
+from goodstein.operators.jumps import Jumps as Jumps
 from goodstein.operators.langevin import Langevin as Langevin
 from goodstein.operators.latent import Latent as Latent
 from goodstein.operators.logratio import LogRatio as LogRatio
@@ -130,6 +147,7 @@ from goodstein.operators.views.pair import Pair as Pair
 from goodstein.operators.views.radius import Radius as Radius
 from goodstein.operators.views.sliced import Sliced as Sliced
 from goodstein.patterns.data import Patterns as Patterns
+from goodstein.patterns.single import Pattern as Pattern
 from goodstein.power import (
     Cell as Cell,
 )
@@ -144,11 +162,14 @@ from goodstein.power import (
 )
 from goodstein.results.result import TestResult as TestResult
 from goodstein.stein.features import SteinFeatures as SteinFeatures
+from goodstein.survival.cox import CoxModel as CoxModel
 from goodstein.survival.data import Censored as Censored
 from goodstein.survival.hazard import Survival as Survival
 from goodstein.survival.martingale import Martingale as Martingale
 from goodstein.survival.model import SurvivalModel as SurvivalModel
 from goodstein.survival.proportional import ProportionalHazards as ProportionalHazards
+from goodstein.survival.regression import SurvivalRegression as SurvivalRegression
+from goodstein.survival.residuals import CoxResiduals as CoxResiduals
 from goodstein.survival.timing import Timing as Timing
 from goodstein.tests_of_fit.aggregated import aggregated_test as aggregated_test
 from goodstein.tests_of_fit.audit import audit as audit

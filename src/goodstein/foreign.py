@@ -155,6 +155,16 @@ def _coordinates(geometries: list[Any]) -> Any:
 # --- draws -------------------------------------------------------------------------------------------
 
 
+def variables_of(data: Any) -> dict[str, Any] | None:
+    """The variables of draws of arviz or xarray, all with chains and draws; None where they are not such."""
+    if bases(data) & {"DataTree", "InferenceData"}:
+        data = _posterior(data)
+    if not getattr(data, "data_vars", None):
+        return None
+    variables = {str(name): data[name] for name in data.data_vars}
+    return variables if all(set(CHAINS) <= set(one.dims) for one in variables.values()) else None
+
+
 def _draws(data: Any) -> Any:
     """Draws of arviz or xarray, (chain, draw, parameter); or rows, where there is one other dimension."""
     if bases(data) & {"DataTree", "InferenceData"}:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 FEW = 8
-"""Things that are kept at a time."""
+"""Things that are kept at a time where nothing else is said."""
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -55,10 +55,11 @@ class Kept:
     """The last few things that were made of some objects and a number, for when they are asked for again.
 
     A frozen dataclass may have one in a field that is neither compared nor an argument: copies and pickles
-    begin with nothing.
+    begin with nothing. Whoever asks for more things in turn than are kept makes them all anew every time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = FEW) -> None:
+        self._most = most
         self._made: tuple[tuple[Any, ...], ...] = ()
 
     def __call__(self, make: Callable[[], Any], number: float, *objects: Any) -> Any:
@@ -67,8 +68,8 @@ class Kept:
             if other == number and all(a is b for a, b in zip(others, objects, strict=True)):
                 return value
         value = make()
-        self._made = ((value, number, *objects), *self._made[: FEW - 1])
+        self._made = ((value, number, *objects), *self._made[: self._most - 1])
         return value
 
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
+    def __reduce__(self) -> tuple[type[Kept], tuple[int]]:
+        return Kept, (self._most,)

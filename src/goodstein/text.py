@@ -16,6 +16,9 @@ import numpy as np
 
 Line = Sequence[str]
 
+QUOTED = re.compile("`([^`]+)`")
+"""Names of columns and arguments, in messages and findings."""
+
 LONGEST_DETAIL = 80
 """Characters of a list in the summary."""
 
@@ -45,8 +48,18 @@ def cut(text: str, most: int = 300) -> str:
 
 
 def as_html(text: str) -> str:
-    """The text inside an element or an attribute of a page."""
+    """The text inside an attribute of a page, or inside an element as it stands."""
     return html.escape(visible(text))
+
+
+def marked(text: str) -> str:
+    """The text inside an element of a page, with names in backticks as code.
+
+    >>> from goodstein.text import marked
+    >>> marked("mean of `a < b`")
+    'mean of <code>a &lt; b</code>'
+    """
+    return QUOTED.sub(r"<code>\1</code>", as_html(text))
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,7 @@ class Table:
 
         def cell(tag: str, text: str, column: int) -> str:
             side = " style='text-align:left'" if self._is_words(column) else ""
-            return f"<{tag}{side}>{as_html(text)}</{tag[:2]}>"
+            return f"<{tag}{side}>{marked(text)}</{tag[:2]}>"
 
         def row(first: str, others: str, line: Line) -> str:
             cells = (cell(others if i or not text else first, text, i) for i, text in enumerate(line))
@@ -81,7 +94,7 @@ class Table:
         head = "th scope='col'"
         heads = f"<thead>{row(head, head, self.header)}</thead>" if self.header else ""
         rows = [row("th scope='row'", "td", line) for line in self.lines]
-        title = f"<strong>{as_html(self.title)}</strong>" if self.title else ""
+        title = f"<strong>{marked(self.title)}</strong>" if self.title else ""
         return f"{title}<table>{heads}<tbody>{''.join(rows)}</tbody></table>"
 
     def _is_words(self, column: int) -> bool:
@@ -122,7 +135,7 @@ class Report(ABC):
 
     def _repr_html_(self) -> str:
         tables = "".join(table.html() for table in self._tables())
-        notes = "".join(f"<p>{as_html(note)}</p>" for note in self._notes())
+        notes = "".join(f"<p>{marked(note)}</p>" for note in self._notes())
         return f"<div><strong>{as_html(self._title())}</strong>{tables}{notes}</div>"
 
 

@@ -42,16 +42,23 @@ def as_data(
 ) -> Array:
     """Observations as rows of a float64 array; nothing is altered, dropped or imputed.
 
-    They are an array, a nested sequence, or a data frame of pandas, polars or Arrow, with the `dim` columns
-    that `where` expects; None takes what is there. A test, or another `use`, needs two rows at the `least`.
-    What to do with so many other columns, where that can be guessed, `other_columns` says.
+    They are an array, a nested sequence, a data frame of pandas, polars or Arrow, or a dictionary of columns,
+    with the `dim` columns that `where` expects; None takes what is there. An array of double precision that
+    is mapped from a file (``np.load(path, mmap_mode="r")``) stays there; of everything else there is one
+    copy, row by row. A test, or another `use`, needs two rows at the `least`. What to do with so many other
+    columns, where that can be guessed, says `other_columns`.
     """
     array = as_array(data)
     if array.dtype.kind not in "iuf":
         usual = "If they are numbers, convert them with .astype(float); otherwise drop them."
         remedy = NUMBERS.get(array.dtype.kind, usual)
         raise _refused(f"must hold real numbers, got dtype {array.dtype}.", remedy)
-    x = np.array(array, dtype=np.float64, order="C")
+    # Users may change their arrays later, but not what was put together from the columns of a data frame.
+    own = is_frame(data) or _is_mapped(array)
+    x = np.array(array, dtype=np.float64, order="C", copy=None if own else True)
+    if _is_mapped(x):
+        x = x.view()
+        x.flags.writeable = False  # nor may a score function write to the file
     if x.ndim == 1 and (dim is None or dim == 1):
         x = x[:, None]
     if x.ndim != 2:
@@ -73,9 +80,10 @@ def as_data(
     remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
     refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
     refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
-    far = (np.abs(x) > largest).any(axis=1)
-    refuse_rows(far, f"hold values beyond {largest:g} in size.", "Correct them, or choose other units.")
-    size = np.abs(x).max(axis=0)
+    size = np.maximum(x.max(axis=0), -x.min(axis=0))
+    if (size > largest).any():
+        far = (np.abs(x) > largest).any(axis=1)
+        refuse_rows(far, f"hold values beyond {largest:g} in size.", "Correct them, or choose other units.")
     if ((size > 0) & (size < 1 / largest)).any():
         reason = f"has values of magnitude {size[size > 0].min():.1g}, too small to be squared."
         raise _refused(reason, "Choose other units.")
@@ -93,11 +101,8 @@ def as_array(data: Any, name: str = "data") -> np.ndarray[Any, Any]:
 def _as_array(data: Any) -> np.ndarray[Any, Any]:
     refuse_masked(data)
     data = contents(data)
-    if isinstance(data, Mapping):
-        remedy = (
-            "Pass its arrays side by side, as the model takes them: np.column_stack(list(data.values()))."
-        )
-        raise _refused(f"is a {type(data).__name__}, which has no rows.", remedy)
+    if isinstance(data, Mapping) or is_records(data):
+        return _side_by_side(data)
     if is_frame(data):
         return _from_frame(data)
     if callable(getattr(data, "take", None)) and not hasattr(data, "__array__"):
@@ -111,6 +116,36 @@ def _as_array(data: Any) -> np.ndarray[Any, Any]:
         raise _refused(
             f"is not a rectangular array of numbers: {reason}.", "Every row needs one number for each column."
         ) from None
+
+
+def is_records(data: Any) -> bool:
+    """Whether it is a structured array, whose fields have names."""
+    return isinstance(data, np.ndarray) and data.dtype.names is not None
+
+
+def _names_of(data: Any) -> list[Any]:
+    """Of the columns of a dictionary or of a structured array."""
+    return list(data.dtype.names or ()) if isinstance(data, np.ndarray) else list(data)
+
+
+def _side_by_side(data: Any) -> np.ndarray[Any, Any]:
+    """The columns of a dictionary or of a structured array, as (n, d)."""
+    columns = {name: _as_array(data[name]) for name in _names_of(data)}
+    if not columns:
+        raise _refused("has no columns.")
+    for name, column in columns.items():
+        if column.ndim != 1 or column.dtype.kind not in "iuf":
+            found = f"shape {column.shape}" if column.ndim != 1 else f"dtype {column.dtype}"
+            raise _refused(
+                f"is a {type(data).__name__} whose column {name!r} has {found}; columns are arrays (n,) of "
+                "numbers.",
+                "Pass an array (n, d), or a dictionary of its columns.",
+            )
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:5])
+        raise _refused(f"has columns of different lengths: {told}.", "Every row needs a value in each.")
+    return np.column_stack(list(columns.values()))
 
 
 def refuse_masked(values: Any, argument: str = "data") -> None:
@@ -130,14 +165,19 @@ def is_frame(data: Any) -> bool:
 def column_names(data: Any) -> tuple[str, ...] | None:
     """The names of a data frame's columns, or of the one that a Series is; None where they have none.
 
+    Dictionaries of columns and structured arrays have names too.
+
     >>> import pandas as pd
     >>> from goodstein.validation import column_names
     >>> column_names(pd.DataFrame({"income": [1.0], "age": [2.0]}))
     ('income', 'age')
     """
-    if not is_frame(data):
+    if isinstance(data, Mapping) or is_records(data):
+        names = _names_of(data)
+    elif is_frame(data):
+        names = list(read_frame(data).columns)
+    else:
         return None
-    names = list(read_frame(data).columns)
     if len(set(names)) < len(names) or not all(isinstance(name, str) and name for name in names):
         return None
     # Names come from files, and what cannot be printed has no place in a terminal.
@@ -177,7 +217,29 @@ def _from_frame(data: Any) -> np.ndarray[Any, Any]:
         bad = np.any([null[name] for name in missing], axis=0)
         remedy = "Remove or complete them before the test."
         refuse_rows(bad, f"hold missing values (column {missing[0]!r}).", remedy)
-    return np.asarray(frame.to_numpy())
+    return _by_rows(frame)
+
+
+def _by_rows(frame: Any) -> np.ndarray[Any, Any]:
+    """The columns of a data frame as those of an array by rows, one after the other: in one copy only."""
+    alike, out = len(set(frame.schema.values())) == 1, None
+    for place, name in enumerate(frame.columns):
+        column = np.asarray(frame.get_column(name).to_numpy())
+        if column.dtype.kind not in "iuf":
+            return np.asarray(frame.to_numpy())
+        if out is None:
+            out = np.empty((len(column), len(frame.columns)), column.dtype if alike else np.float64)
+        out[:, place] = column
+    return np.asarray(frame.to_numpy()) if out is None else out
+
+
+def _is_mapped(array: Any) -> bool:
+    """Whether an array lies in a file."""
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
 
 
 def _refused(reason: str, remedy: str | None = None) -> InputError:

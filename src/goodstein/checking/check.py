@@ -14,6 +14,7 @@ from goodstein.checking.result import CheckResult
 from goodstein.checking.summary import DataSummary
 from goodstein.constraints import check_flag, check_share
 from goodstein.data.points import Points
+from goodstein.data.weights import weighted
 from goodstein.domains import Domain, Lattice
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.watching import ProgressLike, watching
@@ -53,6 +54,7 @@ def check(
     operators: Sequence[Operator] | None = None,
     null: Null | Literal["auto"] | None = "auto",
     level: float = 0.05,
+    weights: ArrayLike | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -74,7 +76,7 @@ def check(
         As in :func:`aggregated_test`.
     level
         Level of the verdict; the confidence of all limits is one less the level.
-    workers
+    weights, workers
         As in :func:`ksd_test`.
     rng
         Seed or generator. Without one a seed is drawn, which the result tells: with it everything comes out
@@ -105,9 +107,10 @@ def check(
     given = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
     generator = as_generator(rng)
     seed = int(rng) if given else draw_seed(generator)  # type: ignore[arg-type]
+    data = weighted(data, weights)
     named = None if operators is None else as_list(operators, "operators", "Langevin()")
     with watching(progress, "Checking"):
-        problem = compose(data, model, domain, named[0] if named else None)
+        problem = compose(data, model, domain, named[0] if named else None, weighted=True)
         thorough = _thorough(problem, np.random.default_rng(seed)) if audit else []
         test = aggregated_test(
             data,
@@ -131,7 +134,7 @@ def check(
 
         explanation = part("explanation", lambda: test.explain(level=level, rng=seed))
         if explanation is None:
-            missing["explanation"] += _outstanding(test, level, seed)
+            missing["explanation"] += _outstanding(test, level, seed) or _rejecting(test, level)
         options = {"domain": domain, "operators": named, "null": None if isinstance(null, str) else null}
         return CheckResult(
             test=test,
@@ -173,6 +176,12 @@ def _outstanding(test: TestResult, level: float, seed: int) -> str:
     first = ", ".join(map(str, rows[:ROWS]))
     more = ", …" if len(rows) > ROWS else ""
     return f" {len(rows)} of {len(found)} observations stand out: rows {first}{more}."
+
+
+def _rejecting(test: TestResult, level: float) -> str:
+    """What the members look at that reject, adjusted for all others."""
+    found = dict.fromkeys(one.looks_at for one in test.members if one.adjusted_pvalue <= level)
+    return f" What members look at that reject: {', '.join(found)}." if found else ""
 
 
 def _tolerance(test: TestResult, problem: Problem, level: float, seed: int) -> Tolerance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 from collections.abc import Iterator, Mapping
@@ -230,8 +231,12 @@ class CheckResult(Report):
     def _could_find(self) -> str:
         if self.detectable is None:
             return f"not known: {self.missing['detectable']}"
+        if not any(math.isfinite(move.size) for move in self.detectable.moves):
+            return "no shift or change of scale that was tried: the sample is small for that"
         level = f" at level {self.detectable.level:g}" if self.detectable.level != self.level else ""
-        return f"in four of five such samples{level}: {'; '.join(_grouped(self.detectable.moves))}"
+        # A fit follows what is moved.
+        fitted = ", were the model not fitted to them" if self.detectable.notes else ""
+        return f"in four of five such samples{level}{fitted}: {'; '.join(_grouped(self.detectable.moves))}"
 
     def __str__(self) -> str:
         rows = self.rows()

@@ -26,10 +26,16 @@ distributions = deferred("goodstein.estimate.distributions")
 score_matching = deferred("goodstein.estimate.score_matching")
 
 OWN = re.compile(r"(.+\.py):([A-Za-z_]\w*)", re.DOTALL)
-NOT_NAMED = {"ERGM", "Truncated"}
-"""Families that no string can stand for: one is of graphs, the other is what --domain and --region make."""
+NOT_NAMED = {"ERGM", "Product", "StochasticBlockModel", "Truncated", "ZeroInflated"}
+"""Families that no string can stand for: two are of graphs, one is what --domain and --region make, and two
+are made of other families."""
 
-COMPOSITIONS = (families.Dirichlet, families.LogisticNormal)
+COMPOSITIONS = (
+    families.Dirichlet,
+    families.DirichletMixture,
+    families.LogisticNormal,
+    families.LogisticNormalMixture,
+)
 """Families of parts that sum to one."""
 
 UNNORMALISED = {

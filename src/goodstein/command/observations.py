@@ -15,6 +15,7 @@ from goodstein.command.strings import nearest
 from goodstein.command.table import Table, Wanted, choose, refuse_text, split_names
 from goodstein.data.base import Data
 from goodstein.data.points import Points
+from goodstein.data.weights import as_weights
 from goodstein.domains.base import Domain
 from goodstein.domains.lonlat import from_lonlat
 from goodstein.errors import DomainError, InputError, quiet
@@ -33,9 +34,11 @@ class Choice:
     """What the options say of the columns."""
 
     columns: str | None = None
+    weights: str | None = None
     duration: str | None = None
     event: str | None = None
     entry: str | None = None
+    covariates: str | None = None
     lon: str | None = None
     lat: str | None = None
     degrees: bool = False
@@ -57,11 +60,11 @@ class Choice:
             raise InputError(reason, remedy="Pass one of them.")
         if self.event is not None and self.duration is None:
             raise InputError("--event needs --duration.", remedy="Pass --duration time --event status.")
-        if self.entry is not None:
-            raise InputError(
-                "--entry: durations that were watched only from an entry time on cannot be tested yet.",
-                remedy="Test those that were watched from time 0 on, without --entry.",
-            )
+        for name, value in {"--entry": self.entry, "--covariates": self.covariates}.items():
+            if value is not None and self.duration is None:
+                raise InputError(f"{name} needs --duration.", remedy="Pass --duration time --event status.")
+        if self.weights is not None and self.duration is not None:
+            raise InputError("--weights is for points, not for durations.", remedy="Leave it out.")
         if self.degrees and self.radians:
             raise InputError("--degrees and --radians exclude each other.", remedy="Pass one of them.")
         if self.rows is not None and self.rows < 2:
@@ -81,10 +84,13 @@ class Choice:
     def wanted(self) -> Wanted:
         """What has to be read for that."""
         words = frozenset({self.event_column} if self.event_value else ())
-        named = tuple(filter(None, (self.duration, self.event_column, self.lon, self.lat)))
+        named = tuple(filter(None, (self.duration, self.event_column, self.entry, self.lon, self.lat)))
+        named += () if self.covariates is None else split_names(self.covariates)
         if self.columns is not None:
             named = split_names(self.columns)
-        return Wanted(named or None, words, self.rows)
+        if named and self.weights is not None and self.weights not in named:
+            named = (*named, self.weights)
+        return Wanted(tuple(dict.fromkeys(named)) or None, words, self.rows)
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,8 @@ class Observed:
     @property
     def sample(self) -> Any:
         """What a fit takes."""
+        if isinstance(self.data, Points) and self.data.weights is not None:
+            raise InputError("fits have no place for --weights.", remedy="Name the parameters of the model.")
         return self.data if self.points is None else self.points
 
     def shuffled(self, seed: int) -> Observed:
@@ -170,14 +178,15 @@ def _made(table: Table, choice: Choice) -> Observed:
     kept, notes = _complete(table, choice.drop_missing, coded)
     lines = None if table.lines is None else table.lines[kept]
     columns = {name: column.values[kept] for name, column in table.columns.items()}
+    weights = _weights(columns, choice.weights, table.source)
     if choice.duration is not None:
         marks: Any = columns.get(choice.event_column)
         if coded:
             marks = _marks(table, coded, choice.event_value)[kept]
-        data = _durations(columns[choice.duration], marks, choice.event_column)
+        data = _durations(columns, marks, choice)
         return Observed(data, table.source, notes, lines)
     if choice.lon is not None and choice.lat is not None:
-        points = Points(_directions(columns[choice.lon], columns[choice.lat], choice))
+        points = Points(_directions(columns[choice.lon], columns[choice.lat], choice), weights=weights)
         return Observed(points, table.source, notes, lines, angles=True)
     x = np.column_stack(list(columns.values()))
     if choice.degrees:
@@ -187,7 +196,24 @@ def _made(table: Table, choice: Choice) -> Observed:
         notes = (*notes, said)
     names = tuple(short(name, 80) for name in columns) if table.named else None
     angles = choice.degrees or choice.radians
-    return Observed(Points(x, names), table.source, notes, lines, angles=angles)
+    return Observed(Points(x, names, weights=weights), table.source, notes, lines, angles=angles)
+
+
+def _weights(columns: dict[str, Array], name: str | None, source: str) -> Array | None:
+    """The column of weights, taken out of the others."""
+    if name is None:
+        return None
+    if name not in columns:
+        remedy = nearest(name, list(columns))
+        raise InputError(f"{source}: there is no column {quoted(name)} of weights.", remedy=remedy)
+    found = columns.pop(name)
+    if not columns:
+        remedy = "Name the columns of the data with --columns."
+        raise InputError(f"{source}: there is no column beside {quoted(name)}.", remedy=remedy)
+    try:
+        return as_weights(found, len(found))
+    except InputError as error:
+        raise error.told("--weights") from None
 
 
 def _complete(table: Table, drop: bool, coded: str) -> tuple[BoolArray, tuple[str, ...]]:
@@ -225,14 +251,19 @@ def _marks(table: Table, name: str, value: str) -> BoolArray:
     return np.asarray(same)
 
 
-def _durations(durations: Array, marks: Any, event: str) -> Any:
-    """Durations with their events."""
+def _durations(columns: dict[str, Array], marks: Any, choice: Choice) -> Any:
+    """Durations with their events, entries and covariates."""
+    assert choice.duration is not None
+    entry = None if choice.entry is None else columns[choice.entry]
+    names = () if choice.covariates is None else split_names(choice.covariates)
+    z = np.column_stack([columns[name] for name in names]) if names else None
     try:
-        return survival.Censored(durations, marks)
+        return survival.Censored(columns[choice.duration], marks, entry, z).named(names)
     except InputError as error:
         if error.argument != "event_observed":
-            raise error.told("--duration") from None
-        remedy = f"Say which value stands for the event, for example --event {event}=2."
+            option = "--entry" if error.argument == "entry" else "--duration"
+            raise error.told(option) from None
+        remedy = f"Say which value stands for the event, for example --event {choice.event_column}=2."
         raise error.told("--event", remedy=remedy) from None
 
 

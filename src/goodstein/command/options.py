@@ -20,13 +20,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DATA = [
     click.option("--columns", metavar="A,B,C", help="Columns to use, by name; all of them if left out."),
+    click.option(
+        "--weights", metavar="COLUMN", help="Weights of the rows: importance weights, or those of a survey."
+    ),
     click.option("--duration", metavar="COLUMN", help="Durations, for models of lifetimes."),
     click.option(
         "--event",
         metavar="COLUMN[=VALUE]",
         help="Whether the event was seen (1) or the duration is censored (0), or the value that says so.",
     ),
-    click.option("--entry", metavar="COLUMN", help="Late entry (not possible yet)."),
+    click.option("--entry", metavar="COLUMN", help="From when on durations were watched (late entry)."),
+    click.option("--covariates", metavar="A,B,C", help="Covariates of durations, by name."),
     click.option("--lon", metavar="COLUMN", help="Longitudes of directions, in degrees."),
     click.option("--lat", metavar="COLUMN", help="Latitudes of directions, in degrees."),
     click.option("--degrees", is_flag=True, help="The angles are in degrees."),

@@ -19,6 +19,7 @@ from goodstein.domains.box import Box, Orthant
 from goodstein.domains.circle import Circle, Torus
 from goodstein.domains.euclidean import Euclidean
 from goodstein.domains.lattice import Lattice
+from goodstein.domains.naturals import Naturals
 from goodstein.domains.polygon import Polygon
 from goodstein.domains.polytope import Polytope
 from goodstein.domains.simplex import Simplex
@@ -31,6 +32,7 @@ PLACES: dict[str, type[Domain]] = {
     "circle": Circle,
     "euclidean": Euclidean,
     "lattice": Lattice,
+    "naturals": Naturals,
     "orthant": Orthant,
     "polytope": Polytope,
     "simplex": Simplex,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 OPTIONS = {
+    "checkpoint": "--checkpoint",
     "data": "the data",
     "domain": "--domain",
     "level": "--level",
@@ -35,8 +36,11 @@ METHODS = {
     " (.detectable(): more)": "",
     "(.explain())": "(--explain)",
     "(.audit)": "(goodstein audit)",
+    "shuffle the rows": "pass --shuffle",
+    "shuffle them": "pass --shuffle",
+    "pass from_lonlat(longitude, latitude)": "name them: --lon COLUMN --lat COLUMN",
 }
-"""Where results in Python say more."""
+"""Where results in Python say more, and what is written differently there."""
 
 
 def spoken(text: str) -> str:

@@ -27,9 +27,8 @@ TICKS = 12
 
 def over_states(ax: Axes, result: TestResult, problem: Problem, level: float, colours: Palette) -> Axes:
     """Shares of one coordinate's levels beside those that the model expects."""
-    domain: Lattice = problem.domain  # type: ignore[assignment]
-    data = problem.observations
-    levels = domain.levels[np.argsort(domain.levels)]
+    domain, data = problem.domain, problem.observations
+    levels = np.sort(domain.levels) if isinstance(domain, Lattice) else np.arange(data.max() + 2.0)
     if np.ptp(data) and len(levels) > MOST_LEVELS:  # counts on a long lattice: as far as they go
         reach = data.max() + 0.1 * np.ptp(data)
         levels = levels[levels <= max(reach, levels[MOST_LEVELS])]

@@ -10,21 +10,26 @@ from goodstein.constraints import check_share
 from goodstein.data.points import Points
 from goodstein.domains.circle import Torus
 from goodstein.domains.lattice import Lattice
+from goodstein.domains.naturals import Naturals
 from goodstein.domains.simplex import Simplex
 from goodstein.domains.sphere import Sphere
 from goodstein.errors import Explained, InputError, must
 from goodstein.graphs.data import Graph
 from goodstein.patterns.data import Patterns
+from goodstein.patterns.single import Pattern
 from goodstein.plot.axis import along_axis
 from goodstein.plot.cells import MOST_LEVELS, over_board, over_states
 from goodstein.plot.collection import members
+from goodstein.plot.counts import over_counts
 from goodstein.plot.directions import around_circle, over_sphere
 from goodstein.plot.durations import over_time
 from goodstein.plot.effects import findings
 from goodstein.plot.graph import over_graph
+from goodstein.plot.martingale import residuals
 from goodstein.plot.matrix import pairs
 from goodstein.plot.null import null_distribution
 from goodstein.plot.observations import contributions
+from goodstein.plot.one_pattern import over_pattern
 from goodstein.plot.patterns import over_patterns
 from goodstein.plot.plane import over_plane
 from goodstein.plot.style import canvas, drawing
@@ -45,8 +50,10 @@ SHAPES: dict[str, tuple[Callable[..., Any], tuple[float, float]]] = {
     "sphere": (over_sphere, (7.2, 4.7)),
     "time": (over_time, (6.4, 4.8)),
     "states": (over_states, (6.4, 4.2)),
+    "counts": (over_counts, (6.4, 4.4)),
     "board": (over_board, (5.6, 6.0)),
     "graph": (over_graph, (6.0, 6.2)),
+    "pattern": (over_pattern, (6.0, 5.6)),
 }
 """How each kind of data is drawn, and the size of its figure in inches."""
 
@@ -95,6 +102,8 @@ def where(
         if ax is not None:
             return contributions(result, ax=ax, level=level, theme=theme)
         return pairs(result, level=level, theme=theme)
+    if shape == "residuals":
+        return residuals(result, ax=ax, level=level, theme=theme)
     if shape == "rows":
         return contributions(result, ax=ax, level=level, theme=theme)
     draw, size = SHAPES[shape]
@@ -110,7 +119,9 @@ def shape_of(result: TestResult) -> str:
             remedy='Plot it before it is stored or sent to another process, or use plot(kind="null").',
         )
     data, domain = result.asked[0].data, result.asked[0].domain
-    kinds = {Censored: "time", Graph: "graph", Patterns: "patterns"}
+    if isinstance(data, Censored) and data.covariates is not None:
+        return "residuals"
+    kinds = {Censored: "time", Graph: "graph", Patterns: "patterns", Pattern: "pattern"}
     for kind, shape in kinds.items():
         if isinstance(data, kind):
             return shape
@@ -127,6 +138,10 @@ def _of_domain(domain: Any) -> str:
     if isinstance(domain, Lattice):
         small = len(domain.levels) <= MOST_LEVELS
         return "states" if d == 1 else "board" if d == 2 and small else "pairs"
+    if isinstance(domain, Naturals):
+        return "counts" if d == 1 else "pairs"
+    if domain.discrete:
+        return "rows"
     if isinstance(domain, Simplex):
         return {2: "axis", 3: "triangle"}.get(d, "pairs")
     if isinstance(domain, Torus):
@@ -155,6 +170,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "pairs": _pairs,
     "members": members,
     "transform": transform,
+    "residuals": residuals,
     "findings": _findings,
 }
 

@@ -47,7 +47,11 @@ def places_for(n: int, least: int, most: int) -> int:
 
 def ratio(found: Witness) -> Array:
     """z in units of its critical value: beyond ±1 is more than chance explains."""
-    return np.asarray(found.z / found.critical) if found.critical > 0 else np.zeros(len(found.z))
+    if not found.critical > 0:
+        return np.zeros(len(found.z))
+    beyond = np.asarray(found.z / found.critical)
+    # Hardly any data are there, so that no colour is shown, whatever the features of such a point are.
+    return beyond if found.empty is None else np.where(found.empty, 0.0, beyond)
 
 
 def entries(colours: Palette, seen: Array, what: str = "data") -> list[Any]:

@@ -94,6 +94,8 @@ def drawing(theme: str | None) -> Iterator[tuple[Any, Palette]]:
         from matplotlib.colors import to_rgb
     except ImportError as error:
         raise ImportError('Plots need matplotlib: pip install "goodstein[plot]".') from error
+    # A notebook's way to draw turns its pictures on when it is loaded, which must not be undone below.
+    plt.draw_if_interactive()
     # Names come from strangers' files: they are no programs in TeX.
     settings: dict[str, Any] = {"text.usetex": False, "hatch.linewidth": 0.6}
     if theme is not None:

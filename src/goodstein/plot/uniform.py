@@ -17,6 +17,7 @@ from goodstein.errors import InputError
 from goodstein.plot.axis import model_draws
 from goodstein.plot.bands import bands, places, ranks
 from goodstein.plot.style import SERIES, bare, canvas, finish, names_of
+from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
 from goodstein.types import Array
 
@@ -139,26 +140,35 @@ def _of_points(problem: Problem, columns: Any, level: float) -> tuple[list[Curve
 
 def _of_durations(problem: Problem, level: float) -> Curve:
     data: Censored = problem.data  # type: ignore[assignment]
-    u = -np.expm1(-problem.model.cumulative_hazard(data.durations))
-    if data.event_observed.all():
+    if isinstance(problem.model, CoxModel):
+        reason = f"The baseline of {problem.model.name} is not known, so there is no probability transform."
+        raise InputError(reason, remedy='Use plot(kind="residuals").')
+    given = problem.model.given(data)
+    u, start = (-np.expm1(-given.cumulative_hazard(t)) for t in (data.durations, data.entry))
+    if data.event_observed.all() and not data.late:
         return _known(np.clip(u, 0.0, 1.0), level, "durations")
     rng = np.random.default_rng(0)
     z = places(len(data))
     z = z[z <= u.max()]
-    share = kaplan_meier_share(u, data.event_observed, z)
+    share = kaplan_meier_share(u, data.event_observed, z, start)
     simulated = np.empty((SIMULATED, len(z)))
     for k in range(SIMULATED):
-        like = problem.simulate(rng)
-        v = -np.expm1(-problem.model.cumulative_hazard(like.durations))  # type: ignore[attr-defined]
-        simulated[k] = kaplan_meier_share(v, like.event_observed, z)  # type: ignore[attr-defined]
+        # On the scale of the cumulative hazard durations from their entry on are exponential.
+        c = data.draw_censoring(len(data), rng, data.entry)
+        endless = np.isinf(c)
+        stop = np.where(endless, 1.0, -np.expm1(-given.cumulative_hazard(np.where(endless, 1.0, c))))
+        event = 1.0 - (1.0 - start) * rng.random(len(data))
+        simulated[k] = kaplan_meier_share(np.minimum(event, stop), event <= stop, z, start)
     low, high = envelope(simulated, level)
     return z, share, low, high, "durations"
 
 
-def kaplan_meier_share(u: Array, ended: Any, z: Array) -> Array:
-    """1 − Ŝ at each place; events come before censorings."""
+def kaplan_meier_share(u: Array, ended: Any, z: Array, start: Array) -> Array:
+    """1 − Ŝ at each place, of values that were watched from `start` on; events come before censorings."""
     order = np.lexsort((~ended, u))
-    left = len(u) - np.arange(len(u))
+    entered = np.sort(start[start > 0])
+    later = len(entered) - np.searchsorted(entered, u[order], side="left")
+    left = np.maximum(len(u) - np.arange(len(u)) - later, 1)
     survival = np.concatenate([[1.0], np.cumprod(1.0 - ended[order] / left)])
     return np.asarray(1.0 - survival[np.searchsorted(u[order], z, side="right")])
 

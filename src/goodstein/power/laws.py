@@ -154,7 +154,11 @@ def law_of(thing: Any, role: str, *, domain: Domain | None = None, censoring: An
         return SamplerLaw(thing.sample)
     try:
         if durations:
-            return DurationLaw(as_survival_model(thing), _censoring(censoring))
+            survival = as_survival_model(thing)
+            if not isinstance(survival, SurvivalModel):
+                reason = f"{survival.name} is a model given covariates, of which nothing is known here."
+                raise InputError(reason, argument=role, remedy="Pass a function (n, rng) -> Censored data.")
+            return DurationLaw(survival, _censoring(censoring))
         model = as_model(thing)
     except InputError as error:
         raise (error.told(role) if error.argument == "model" else error) from None

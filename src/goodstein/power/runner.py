@@ -7,18 +7,15 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Self
 
-from goodstein.engine.executors import (
-    as_executor,
-    available_cores,
-    dumps,
-    explained_workers,
-    one_blas_thread,
-)
+from goodstein.engine.blas import one_blas_thread
+from goodstein.engine.cluster import Cluster
+from goodstein.engine.executors import available_cores, explained_workers, is_client
+from goodstein.engine.shares import Pool, dumps
 from goodstein.engine.watching import begin, unwatched
 from goodstein.errors import InputError, shown
 
@@ -39,14 +36,14 @@ class Runner:
     """
 
     def __init__(self, workers: Any = None) -> None:
-        self._executor: Executor | None = None
+        self._pool: Pool | None = None
         self._dismissal: Any = None
         if workers is None:
             return
-        if isinstance(workers, Executor) or (
-            callable(getattr(workers, "get_executor", None)) and not isinstance(workers, type)
-        ):
-            self._executor = as_executor(workers)
+        if is_client(workers):
+            self._pool = Cluster(workers)
+        elif isinstance(workers, Executor):
+            self._pool = Pool(workers)
         elif (
             isinstance(workers, int)
             and not isinstance(workers, bool)
@@ -59,7 +56,7 @@ class Runner:
                 # Not fork: threads of BLAS or JAX would not survive it.
                 context = get_context("spawn")
                 waiting, self._dismissal = context.Pipe(duplex=False)
-                self._executor = ProcessPoolExecutor(processes, context, _attend, (waiting,))
+                self._pool = Pool(ProcessPoolExecutor(processes, context, _attend, (waiting,)))
         else:
             raise InputError(
                 "`workers` must be None, a positive number of processes, -1 for all cores, or a "
@@ -69,29 +66,31 @@ class Runner:
     @property
     def is_elsewhere(self) -> bool:
         """Whether tasks leave this process, so that what they need must be picklable."""
-        return self._executor is not None and not isinstance(self._executor, ThreadPoolExecutor)
+        return self._pool is not None and not self._pool.here
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        if self._dismissal is None or self._executor is None:
+        if self._dismissal is None or self._pool is None:
             return
         if error is not None:
             self._dismissal.close()  # nobody waits for a trial that nobody wants any more
-        self._executor.shutdown(cancel_futures=True)
+        self._pool.executor.shutdown(cancel_futures=True)
         self._dismissal.close()
 
     def results(self, function: Callable[..., Any], tasks: Tasks) -> Iterator[tuple[int, Any]]:
         """The number of a task and function(*task), in the order in which they are ready."""
-        if self._executor is None:
+        if self._pool is None:
             yield from ((number, _alone(function, *task)) for number, task in enumerate(tasks))
             return
+        # One by one: what a cluster holds for its workers must not be hidden inside a function.
+        fixed = (function.func, *function.args) if isinstance(function, partial) else (function,)
         futures: dict[Future[Any], int] = {}
         try:
             with explained_workers():
                 for number, task in enumerate(tasks):
-                    futures[self._executor.submit(_alone, function, *task)] = number
+                    futures[self._pool.submit(_alone, *fixed, *task)] = number
                 for future in as_completed(futures):
                     yield futures[future], future.result()
         finally:
@@ -108,10 +107,10 @@ class Runner:
 
     def packed(self, work: Any, parts: dict[str, Any]) -> Any:
         """The work as tasks carry it: itself, or pickled once; `parts` of it by their names in messages."""
-        if not self.is_elsewhere:
+        if self._pool is None or not self.is_elsewhere:
             return work
         try:
-            return dumps(work)
+            pickled = dumps(work)
         except Exception as error:  # whatever an object's own pickling may raise
             for name, part in parts.items():
                 try:
@@ -123,6 +122,7 @@ class Runner:
                         "cloudpickle); or use workers=None or a ThreadPoolExecutor."
                     ) from None
             raise InputError(f"The study cannot be sent to other processes: {error}") from None
+        return self._pool.keep(pickled) if self._pool.holds else pickled
 
 
 @lru_cache(maxsize=4)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodstein.engine.executors import SLICE
+from goodstein.engine.shares import SLICE
 from goodstein.errors import CalibrationWarning, ResourceError, TrialError, quiet
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Law

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goodstein.text import Table, as_html, cut
+from goodstein.text import Table, as_html, cut, marked
 
 LONGEST = 2000
 """Characters of a text that are shown; names come from strangers' files, and a page has a limit."""
@@ -30,7 +30,7 @@ def element(name: str, *parts: str, **attributes: str) -> Html:
 
 def joined(*parts: str) -> Html:
     """Parts one after the other."""
-    return Html("".join(part if isinstance(part, Html) else as_html(cut(part, LONGEST)) for part in parts))
+    return Html("".join(part if isinstance(part, Html) else marked(cut(part, LONGEST)) for part in parts))
 
 
 def paragraphs(*texts: str) -> Html:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 STYLE = Path(__file__).with_name("style.css")
 
+LISTED = 200
+"""Views that are listed at most."""
+
 MEANING = (
     "The p-value is the probability of data that look at least as unlike the model as these do, if the model "
     "were true. A small one says that such data would be rare then.",
@@ -40,7 +43,7 @@ def page(result: CheckResult) -> str:
     parts = [
         element("h1", "Does this model fit these data?"),
         element("p", result.verdict, class_=f"verdict {result.decision.replace(' ', '-')}"),
-        tabled(Table((), result.rows()), "In short"),
+        tabled(Table((), [(name, _on_paper(text)) for name, text in result.rows()]), "In short"),
         _section("What fails", *_failures(result)),
         _section("Pictures", *pictures(result)),
         _section("How wrong the model is", *_wrong(result)),
@@ -73,7 +76,19 @@ def _failures(result: CheckResult) -> list[Html]:
         return [paragraphs(result.missing["explanation"])]
     tables = [tabled(table, "What fails") for table in explanation._tables()]
     caution = "" if result.rejected else "The test as a whole does not reject, so nothing is claimed here."
-    return [paragraphs(caution, explanation._title()), *tables, paragraphs(*explanation._notes())]
+    failing = explanation.failing[:LISTED]
+    lines = [(f"{k}.", finding.statement) for k, finding in enumerate(failing, 1)]
+    every = []
+    if len(failing) > sum(len(table.lines) for table in explanation._tables()):
+        summary = element("summary", f"All {len(failing)} views that fail, one below the other")
+        every = [element("details", summary, tabled(Table(("", "what is wrong"), lines), "All that fails"))]
+    notes = [_on_paper(note) for note in explanation._notes()]
+    return [paragraphs(caution, explanation._title()), *tables, *every, paragraphs(*notes)]
+
+
+def _on_paper(text: str) -> str:
+    """What a result says, without the methods that say more in Python."""
+    return text.replace(" (.explain())", ", which see below").replace(", see .table()", "")
 
 
 def _wrong(result: CheckResult) -> list[Html]:
@@ -101,6 +116,7 @@ def _could(result: CheckResult) -> list[Html]:
             f"with a probability of about {found.power:g}. What is smaller would mostly have gone unnoticed."
         ),
         tabled(Table(("change", "size"), lines), "Detectable changes"),
+        paragraphs(*found.notes),
     ]
 
 
