@@ -37,11 +37,14 @@ from goodstein.families import (
     BernoulliRBM,
     BetaBinomial,
     Bingham,
+    Binomial,
     CategoricalTable,
+    ConwayMaxwellPoisson,
     Dirichlet,
     Exponential,
     Gamma,
     GaussianMixture,
+    Geometric,
     Gompertz,
     Ising,
     Kent,
@@ -49,11 +52,15 @@ from goodstein.families import (
     LogisticNormal,
     LogLogistic,
     LogNormal,
+    Multinomial,
+    NegativeBinomial,
     Normal,
     PiecewiseExponential,
+    Poisson,
     PoissonProcess,
     Potts,
     ProbabilisticPCA,
+    Product,
     Strauss,
     StudentT,
     Truncated,
@@ -62,6 +69,7 @@ from goodstein.families import (
     VonMises,
     VonMisesFisher,
     Weibull,
+    ZeroInflated,
 )
 from goodstein.graphs import GlauberFlips, SubgraphCounts, WeisfeilerLehman
 from goodstein.kernels import (
@@ -75,7 +83,7 @@ from goodstein.kernels import (
 )
 from goodstein.kernels.base import as_kernel
 from goodstein.operators.finite_set import FiniteSet
-from goodstein.patterns import ConfigurationKernel, Papangelou
+from goodstein.patterns import ConfigurationKernel, Distances, Innovations, Numbers, Papangelou
 
 inf = np.inf
 Sampler = Callable[[int, np.random.Generator], Any]
@@ -318,6 +326,24 @@ def states(*shares) -> Sampler:
     return lambda n, rng: rng.choice(len(shares), (n, 2), p=shares).astype(float)
 
 
+def poissons(*rates) -> Sampler:
+    return lambda n, rng: rng.poisson(rates, (n, len(rates))).astype(float)
+
+
+def kinds(*shares) -> Sampler:
+    return lambda n, rng: rng.multinomial(8, shares, n).astype(float)
+
+
+def orders(pull) -> Sampler:
+    """Orders of three things by noisy scores, and their pull towards 0, 1, 2."""
+    return lambda n, rng: np.argsort(pull * np.arange(3) + rng.gumbel(size=(n, 3)), axis=1).astype(float)
+
+
+def exchanges(order) -> Array:
+    """Orders of three things in which two that follow each other change places."""
+    return order[[[1, 0, 2], [0, 2, 1]]]
+
+
 def lifetimes(shape) -> Sampler:
     """Weibull durations of scale one, some of them censored."""
 
@@ -328,10 +354,41 @@ def lifetimes(shape) -> Sampler:
     return sample
 
 
+def growing(t, z):
+    """The cumulative hazard of durations with the scale exp(z/2)."""
+    return t * np.exp(-0.5 * z)
+
+
+def followed(slope) -> Sampler:
+    """Exponential durations with the scale exp(slope·z), some of them censored, some with a late entry."""
+
+    def sample(n, rng):
+        z = rng.standard_normal(n)
+        entry = rng.uniform(0.0, 0.3, n) * (np.arange(n) % 2)
+        event, censoring = (
+            entry + np.exp(slope * z) * rng.exponential(size=n),
+            entry + rng.exponential(2.0, n),
+        )
+        return gs.Censored(np.minimum(event, censoring), event <= censoring, entry, z)
+
+    return sample
+
+
 def pairs(shift) -> Sampler:
     def sample(n, rng):
         x = rng.standard_normal((n, 1))
         return gs.Paired(x, x + shift + rng.standard_normal((n, 1)))
+
+    return sample
+
+
+def clumps(parents) -> Sampler:
+    """Each parent with three children close by."""
+
+    def sample(n, rng):
+        centres = [rng.uniform(0.05, 0.95, size=(rng.poisson(parents), 2)) for _ in range(n)]
+        children = [np.repeat(c, 3, axis=0) for c in centres]
+        return gs.Patterns([c + rng.uniform(-0.05, 0.05, c.shape) for c in children], 2)
 
     return sample
 
@@ -345,6 +402,11 @@ def scatter(intensity) -> Sampler:
 
 def network(p) -> Sampler:
     return lambda n, rng: gs.Graph(adjacency(n, p, rng))
+
+
+def one_pattern(power=1.0) -> Sampler:
+    """One pattern of about 60 points, whatever n."""
+    return lambda n, rng: gs.Pattern(rng.uniform(size=(rng.poisson(60), 2)) ** power)
 
 
 def words(p, kind=Words) -> Sampler:
@@ -371,6 +433,13 @@ LAW = OBSERVED.sum() / 10, 10**-0.5  # mean and deviation of the posterior, in c
 TABLE = CategoricalTable(np.outer([2, 3, 5], [2, 3, 5]))
 
 
+def alike(x) -> Array:
+    return np.zeros(len(x))
+
+
+ANY_ORDER = gs.Model(logpdf=alike, domain=gs.StateSpace(3, exchanges))
+
+
 def line(x):
     return x
 
@@ -380,8 +449,9 @@ LOCATIONS = np.random.default_rng(2).standard_normal((3, 2))
 
 HALF, THIRDS, SPREAD = (0.5, 0.5, 0.5), (0.2, 0.3, 0.5), LOADINGS @ LOADINGS.T + 0.4 * np.eye(2)
 HAZARD, SPHERE = Exponential(1.0), UniformOnSphere(3)
+REGRESSION = gs.SurvivalRegression(cumulative_hazard=growing, name="exponential regression")
 PATTERN, GRAPH = PoissonProcess(9.0, SQUARE), ERGM(12, edges=-1.0)
-SOME = GlauberFlips(50)
+SOME, DENSE = GlauberFlips(50), PoissonProcess(60.0, SQUARE)
 FEW = gs.MonteCarlo(39)
 
 OPERATORS = [
@@ -425,18 +495,30 @@ OPERATORS = [
     OperatorCase("SecondOrder, plane", gs.SecondOrder(), PLANE, normals(), normals(0.8)),
     OperatorCase("SecondOrder, sphere", gs.SecondOrder(), SPHERE, directions(0), directions(2)),
     OperatorCase("Difference", gs.Difference(), TABLE, states(*THIRDS), states(0.6, 0.3, 0.1)),
+    OperatorCase("Jumps", gs.Jumps(), Poisson([2.0, 5.0]), poissons(2, 5), poissons(4, 8)),
+    OperatorCase("Jumps, states", gs.Jumps("states"), Poisson(2.5), poissons(2.5), poissons(4)),
+    OperatorCase("Jumps, kinds", gs.Jumps(), Multinomial(8, THIRDS), kinds(*THIRDS), kinds(0.6, 0.3, 0.1)),
+    OperatorCase("Jumps, orders", gs.Jumps(), ANY_ORDER, orders(0.0), orders(3.0)),
     OperatorCase("Latent", gs.Latent(20), FACTORS, correlated(0, SPREAD), correlated(1, SPREAD), draws=True),
     OperatorCase(
         "Stochastic", gs.Stochastic(4), POSTERIOR, normals(*LAW, 1), normals(2.0, 0.3, 1), draws=True
     ),
     OperatorCase("Martingale", gs.Martingale(), HAZARD, lifetimes(1), lifetimes(3)),
+    OperatorCase("Martingale, regression", gs.Martingale(), REGRESSION, followed(0.5), followed(-1.0)),
+    OperatorCase("CoxResiduals", gs.CoxResiduals(), gs.CoxModel([-0.5]), followed(0.5), followed(-1.0)),
     OperatorCase("Timing", gs.Timing(), HAZARD, lifetimes(1), lifetimes(3)),
     OperatorCase("Survival", gs.Survival(), HAZARD, lifetimes(1), lifetimes(3)),
     OperatorCase("ProportionalHazards", gs.ProportionalHazards(), HAZARD, lifetimes(1), lifetimes(3)),
     OperatorCase("Conditional", gs.Conditional(), CONDITIONAL, pairs(0.0), pairs(1.0)),
+    OperatorCase("Residuals", gs.Residuals(), CONDITIONAL, pairs(0.0), pairs(1.0)),
+    OperatorCase("DrawnResiduals", gs.DrawnResiduals(), CONDITIONAL, pairs(0.0), pairs(1.0), draws=True),
+    OperatorCase("DrawnRanks", gs.DrawnRanks(), CONDITIONAL, pairs(0.0), pairs(1.0), draws=True),
+    OperatorCase("Numbers", Numbers(), PATTERN, scatter(9.0), scatter(20.0), n=25),
+    OperatorCase("Distances", Distances([0.2]), PATTERN, scatter(9.0), clumps(3.0), n=25),
     OperatorCase("Papangelou", Papangelou(49), PATTERN, scatter(9.0), scatter(20.0), n=25),
     OperatorCase("GlauberFlips", GlauberFlips(), GRAPH, network(0.27), network(0.8), n=12, null=FEW),
     OperatorCase("some flips", SOME, GRAPH, network(0.27), network(0.8), n=12, null=FEW, draws=True),
+    OperatorCase("Innovations", Innovations(nodes=100), DENSE, one_pattern(), one_pattern(2.0), null=FEW),
     OperatorCase("own data", Frequencies(), Letters(0.5), words(0.5), words(0.9)),
     OperatorCase("plain data", Frequencies(), Letters(0.5), words(0.5, PlainWords), words(0.9, PlainWords)),
 ]
@@ -465,6 +547,7 @@ DATA = [
     DataCase("graph", drawn(network(0.27), 12), GRAPH),
     DataCase("own", drawn(words(0.5)), Letters(0.5), Frequencies()),
     DataCase("plain", OwnData(drawn(words(0.5, PlainWords))), Letters(0.5), Frequencies()),
+    DataCase("pattern", drawn(one_pattern()), DENSE),
 ]
 
 
@@ -501,6 +584,7 @@ UNBOUNDED = [
 ]
 WITHOUT_BOUNDARY = [gs.Euclidean(1), gs.Euclidean(3), gs.Box([-inf, -inf], inf)]
 CLOSED = [gs.Circle(), gs.Torus(3), gs.Sphere(2), gs.Sphere(4), gs.Lattice(3, 2), gs.Lattice((-1, 1), 4)]
+COUNTABLE = [gs.Naturals(1), gs.Naturals(3), gs.Naturals.fixed_total(3), gs.StateSpace(3, exchanges)]
 CHARTS = [
     gs.Chart(
         2,
@@ -512,7 +596,7 @@ CHARTS = [
     )
 ]
 FLAT = BOUNDED + UNBOUNDED + WITHOUT_BOUNDARY
-DOMAINS = FLAT + CLOSED + CHARTS
+DOMAINS = FLAT + CLOSED + COUNTABLE + CHARTS
 
 
 def inside(domain, n, seed=0) -> Array:
@@ -520,6 +604,8 @@ def inside(domain, n, seed=0) -> Array:
     rng = np.random.default_rng(seed)
     if isinstance(domain, gs.Simplex):
         return rng.dirichlet(np.full(domain.parts, 1.5), size=n)
+    if domain in COUNTABLE:
+        return rng.permuted(np.tile(np.arange(float(domain.dim)), (n, 1)), axis=1)
     if isinstance(domain, gs.Lattice):
         return rng.choice(domain.levels, size=(n, domain.dim))
     proposals = rng.normal(0.5, 1.5, size=(max(100 * n, 1000), domain.dim))
@@ -578,6 +664,13 @@ CONTINUOUS = [
     Uniform(gs.Simplex(4)),
     Truncated(Normal([0.5, 0], [[1, 0.4], [0.4, 1]]), gs.Ball(2)),
     Truncated(Dirichlet([2, 3, 4]), gs.Simplex(3)),
+    gs.families.GaussianCopula([[1.0, 0.5, 0.2], [0.5, 1.0, -0.3], [0.2, -0.3, 1.0]]),
+    gs.families.StudentCopula(3.5, 0.6),
+    gs.families.ClaytonCopula(1.5, 3),
+    gs.families.GumbelCopula(1.8),
+    gs.families.FrankCopula(-4.0),
+    gs.families.DirichletMixture([0.4, 0.6], [[4, 2, 3], [2, 3, 9]]),
+    gs.families.LogisticNormalMixture([0.3, 0.7], [[1.0, 0.0], [-0.5, 0.5]], [0.3, 0.5]),
 ]
 DIRECTIONAL = [
     VonMises(0.7, 2.5),
@@ -590,6 +683,10 @@ DIRECTIONAL = [
     Bingham(np.diag([5.0, 0.0, -2.0, 1.0, 1.0])),
     Kent(AXES, 6.0, 2.0),
     Kent(AXES, 2.0, 4.0),
+    gs.families.WrappedNormal(0.7, 0.8),
+    gs.families.WrappedNormal(-2.0, 2.5),
+    gs.families.ProjectedNormal([1.0, -0.5]),
+    gs.families.ProjectedNormal([0.5, 2.0, -1.0, 0.3]),
 ]
 LIFETIMES = [
     Exponential(2.0),
@@ -618,13 +715,29 @@ DISCRETE = [
     CategoricalTable([0.3, 0.36, 0.22, 0.09, 0.03]),
     BetaBinomial(3, a=8.0, b=3.0),
     ERGM(4, edges=0.3, two_stars=-0.2, triangles=0.5),
+    gs.families.StochasticBlockModel([0, 0, 1, 1], [[0.5, -1.0], [-1.0, 0.2]], [0.1, -0.3, 0.4, -0.2]),
+]
+COUNTS = [
+    Poisson(3.0),
+    Poisson([0.5, 40.0]),
+    NegativeBinomial(3.0, 2.0),
+    NegativeBinomial(50.0, 0.4),
+    Binomial(7, 0.3),
+    Geometric(0.3),
+    ConwayMaxwellPoisson(4.0, 0.5),
+    ConwayMaxwellPoisson(4.0, 2.5),
+    ZeroInflated(Poisson(2.0), 0.3),
+    ZeroInflated(NegativeBinomial(4.0, 3.0), 0.2),
+    Multinomial(6, THIRDS),
+    Product([Poisson(2.0), Geometric(0.4)]),
 ]
 PROCESSES = [
     PoissonProcess(30.0, SQUARE),
     PoissonProcess(slope, SQUARE),
     Strauss(30.0, 0.4, 0.1, SQUARE),
+    gs.families.Hawkes(1.0, 0.4, 2.0, gs.Box(0, 20)),
 ]
-FAMILIES = CONTINUOUS + DIRECTIONAL + LIFETIMES + DISCRETE + PROCESSES
+FAMILIES = CONTINUOUS + DIRECTIONAL + LIFETIMES + DISCRETE + COUNTS + PROCESSES
 
 
 # --- estimators ------------------------------------------------------------------------------

@@ -15,13 +15,30 @@ import goodstein as gs
 
 def pytest_configure(config):
     """Fewer examples in the fast run."""
-    examples = 20 if config.getoption("markexpr") == "not slow" else 100
+    examples = 20 if config.getoption("markexpr").startswith("not slow") else 100
     # No deadline: a loaded machine is not a failing test. Derandomised: a run can be repeated.
     settings.register_profile("goodstein", deadline=None, derandomize=True, max_examples=examples)
     settings.load_profile("goodstein")
 
 
+LONG = {
+    "test_charts",
+    "test_checkpoint",
+    "test_dask",
+    "test_estimate",
+    "test_estimate_robustness",
+    "test_large",
+    "test_posteriors",
+    "test_same_bits",
+    "test_survival_regression",
+}
+"""Files that `.ci/run` and `make test-all` run and `make test` does not, which is to take five minutes."""
+
+
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.stem in LONG:
+            item.add_marker("long")
     if find_spec("torch") is None:
         skip = pytest.mark.skip(reason="PyTorch is not installed (make test-all installs it)")
         for item in items:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,14 @@ NAMES = {
     "data": ARRAYS | {"bools", "kind"},
     "x": ARRAYS | {"empty"},
     "y": ARRAYS,
+    "chunk": ARRAYS | {"kind"},
+    "reference": ARRAYS | {"bools", "kind", "none"},
     "t": ARRAYS | {"empty"},
     "breakpoints": ARRAYS | {"empty"},
+    "events": ARRAYS | {"empty"},
+    "radii": ARRAYS | {"float"},
+    "points": ARRAYS,
+    "covariate_kernel": {"none", "kernel", "callable"},
     "names": {"texts"},
     "vector": ARRAYS,
     "bounds": {"array"},
@@ -148,12 +154,22 @@ def use_family(family: Any) -> Any:
         return None
     if hasattr(family, "papangelou"):
         return family.papangelou(INSIDE, x[0])
+    if hasattr(family, "compensator"):
+        return family.compensator(x[0], x[0])
     return family.logpdf(x), None if isinstance(family, families.PiecewiseExponential) else family.score(x)
+
+
+def first_column(u: Any) -> Any:
+    """A covariate."""
+    return u[:, 0]
 
 
 def use_domain(domain: Any) -> Any:
     """Ask for its operator, and draw from it."""
     domain.default_operator()
+    if isinstance(domain, gs.StateSpace):
+        model = gs.Model(logpdf=cases.alike, domain=domain)
+        return gs.ksd_test(cases.inside(cases.COUNTABLE[-1], 9), model, null=FAST, rng=0)
     try:
         x = families.Uniform(domain).sample(3, rng=0)
     except gs.InputError:
@@ -194,9 +210,14 @@ def use_null(null: Any) -> Any:
     return gs.ksd_test(DATA, families.Normal.fit(DATA), null=null, rng=0)
 
 
+def use_approximation(choice: Any) -> Any:
+    """Test with it."""
+    return gs.ksd_test(DATA, cases.PLANE, approximate=choice, null=FAST, rng=0)
+
+
 def use_data(data: Any, case: Any) -> Any:
     """Test them."""
-    null = gs.MonteCarlo(3) if case.name == "graph" else FAST
+    null = FAST if case.data.replicated else gs.MonteCarlo(3)
     return gs.ksd_test(data, case.model, operator=case.operator, null=null, rng=0, audit=False)
 
 
@@ -287,6 +308,8 @@ def family_methods(family: Any) -> list[Door]:
     found = [make("sample", n=3, rng=0)]
     if hasattr(family, "papangelou"):
         found.append(make("papangelou", u=INSIDE, pattern=x[0]))
+    elif hasattr(family, "compensator"):
+        found += [make(name, t=x[0], events=x[0]) for name in ("compensator", "intensity")]
     else:
         jumps = isinstance(family, families.PiecewiseExponential)
         names = ("logpdf",) if jumps else ("score", "logpdf")
@@ -304,9 +327,17 @@ def fit_arguments(family: Any, x: Any) -> dict[str, Any]:
         "PiecewiseExponential": {"data": x, "breakpoints": np.array([1.0])},
         "ERGM": {"graph": cases.DATA[5].data.adjacency},
         "PoissonProcess": {"patterns": x, "domain": cases.SQUARE},
+        "Strauss": {"pattern": x[0], "domain": cases.SQUARE, "radius": 0.1},
+        "Hawkes": {"events": x[0], "domain": family.domain},
+        "StochasticBlockModel": {"graph": cases.DATA[5].data.adjacency, "blocks": np.arange(12) % 2},
+        "DirichletMixture": {"x": x, "n_components": 1, "rng": 0},
+        "LogisticNormalMixture": {"x": x, "n_components": 1, "rng": 0},
         "Potts": {"x": x, "levels": getattr(family, "levels", None)},
         "ProbabilisticPCA": {"x": x, "n_components": 1},
         "GaussianMixture": {"x": x, "n_components": 1, "rng": 0},
+        "Binomial": {"x": x, "count": 7},
+        "ZeroInflated": {"x": x, "family": families.Poisson},
+        "Product": {"x": x, "families": [families.Poisson, families.Geometric]},
     }
     first = next(iter(inspect.signature(family.fit).parameters))
     return known.get(type(family).__name__, {first: x})
@@ -317,6 +348,7 @@ TESTS = {"KSD": partial(gs.ksd_test, null=FAST)}
 ERGM_DATA = cases.DATA[5].data.adjacency
 SCATTER = [np.random.default_rng(k).uniform(size=(k + 3, 2)) for k in range(9)]
 PAIRS = cases.drawn(cases.pairs(0.0), N)
+WATCHED = gs.Monitor(cases.PLANE, reference=INSIDE, rng=0)
 
 
 def z_test(data: Any, model: Any, *, rng: Any) -> float:
@@ -332,6 +364,16 @@ def tests_of_fit() -> list[Door]:
     found = [
         make("ksd_test", gs.ksd_test, {**usual, "null": FAST}),
         make("ksd_test, box", gs.ksd_test, {**box, "null": FAST}),
+        make("ksd_test, approximate", gs.ksd_test, {**usual, "null": FAST, "approximate": gs.Nystrom(9)}),
+        make("ksd_test, budget", gs.ksd_test, {**usual, "null": FAST, "budget": "1 min"}),
+        make(
+            "Monitor",
+            gs.Monitor,
+            {"model": cases.PLANE, "reference": INSIDE, "landmarks": 20, "rng": 0},
+            lambda found: found.update(DATA).evalue,
+        ),
+        make("Monitor.update", WATCHED.update, {"chunk": DATA}, lambda found: found.pvalue),
+        make("Monitor.reject", WATCHED.reject, {"level": 0.05}),
         make("stein_matrix", gs.stein_matrix, usual),
         make("audit", gs.audit, {"data": DATA, "model": cases.PLANE, "rng": 0}),
         make("aggregated_test", gs.aggregated_test, {**usual, "kernels": [gs.IMQ(1.0)], "null": FAST}),
@@ -511,6 +553,13 @@ def conditional_logpdf(y: Any, x: Any) -> Any:
     return -0.5 * ((y - x) ** 2).reshape(len(y), -1).sum(axis=1)
 
 
+def conditional_hazard(t: Any, z: Any) -> Any:
+    return np.exp(-0.5 * z) + 0 * t
+
+
+FOLLOWED = cases.drawn(cases.followed(0.5))
+
+
 def models() -> list[Door]:
     """Models that are made of a user's functions."""
     survival = {"hazard": hazard, "cumulative_hazard": cumulative, "log_hazard_derivative": zeros}
@@ -526,6 +575,20 @@ def models() -> list[Door]:
             {**survival, "sample": draw_exponential},
             lambda m: gs.ksd_test(cases.DATA[2].data, m, null=gs.MonteCarlo(3), rng=0),
             may={"hazard_at_zero": {"inf"}},
+        ),
+        Door(
+            "models",
+            "SurvivalRegression",
+            gs.SurvivalRegression,
+            {"cumulative_hazard": cases.growing, "hazard": conditional_hazard},
+            lambda m: gs.ksd_test(FOLLOWED, m, null=gs.MonteCarlo(3), rng=0),
+        ),
+        Door(
+            "models",
+            "CoxModel",
+            gs.CoxModel,
+            {"coefficients": [0.5]},
+            lambda m: gs.ksd_test(FOLLOWED, m, null=gs.WildBootstrap(9), rng=0),
         ),
         Door(
             "models",
@@ -681,6 +744,8 @@ def other_methods() -> list[Door]:
         found += [make(name, x=x, may={"x": QUESTIONS}) for name in ("contains", "validate")]
         if domain.bounded and not isinstance(domain, gs.Chart):
             found.append(make("sample_uniform", n=3, rng=np.random.default_rng(0), may={"rng": SEEDS}))
+    make = partial(method, "methods of domains", gs.Naturals(2))
+    found += [make("fixed_total", d=3, use=None), make("fixed_margins", rows=2, columns=3, use=None)]
     lattice = gs.Lattice(3, 2)
     make = partial(method, "methods of domains", lattice)
     found += [
@@ -751,6 +816,16 @@ def of_parameters(family: Any) -> dict[str, set[str]]:
     return {"holes": {"empty"}, "periodic": {"empty", "array"}}
 
 
+@wraps(gs.testing.assert_samples)
+def asserted(*args: Any, **options: Any) -> Any:
+    """That draws are wrong is an answer, and no error of the call."""
+    try:
+        return gs.testing.assert_samples(*args, **options)
+    except AssertionError as failure:
+        return str(failure)
+
+
+OF_DRAWS = {"draws": ARRAYS | {"bools", "kind"}, "model": {"callable", "family"}}
 OWN = ("own", "own data", "plain data", "plain")
 DOORS = [
     *(constructor("families", family, use_family) for family in cases.FAMILIES),
@@ -781,6 +856,7 @@ DOORS = [
         if case.name not in (*OWN, "FiniteSet")
     ),
     *(constructor("nulls", null, use_null) for null in cases.NULLS.values()),
+    *(constructor("nulls", choice, use_approximation) for choice in (gs.Nystrom(9), gs.Incomplete(9))),
     Door("auxiliaries", "Auxiliary", gs.Auxiliary, {"value": value, "gradient": gradient}, use_auxiliary),
     Door("auxiliaries", "BoxProduct", gs.auxiliary.BoxProduct, {}, use_auxiliary),
     Door("auxiliaries", "BallPower", gs.BallPower, {}, lambda a: use_auxiliary(a, gs.Ball(2), INSIDE / 2)),
@@ -805,6 +881,28 @@ DOORS = [
     ),
     Door(
         "data",
+        "Pattern",
+        gs.Pattern,
+        {"points": INSIDE},
+        lambda d: use_data(d, cases.DATA[8]),
+        skip=("names", "origin"),
+    ),
+    Door(
+        "families",
+        "Raster",
+        patterns.Raster,
+        {"values": [[1.0, 2.0]], "domain": cases.SQUARE},
+        lambda f: f(INSIDE),
+    ),
+    Door(
+        "families",
+        "LogLinear",
+        patterns.LogLinear,
+        {"coefficients": [0.5, 1.0], "covariates": [first_column]},
+        lambda f: f(INSIDE),
+    ),
+    Door(
+        "data",
         "Graph",
         gs.Graph,
         {"adjacency": ERGM_DATA},
@@ -818,6 +916,39 @@ DOORS = [
         {"chains": [DATA[:10], DATA[10:]]},
         lambda d: use_data(d, cases.DATA[1]),
         may={"chains": {"array", "extreme"}},
+    ),
+    Door(
+        "data",
+        "Weighted",
+        gs.Weighted,
+        {"data": DATA, "weights": np.linspace(1.0, 2.0, len(DATA))},
+        lambda d: gs.ksd_test(d, cases.PLANE, null=FAST, rng=0, audit=False),
+    ),
+    Door(
+        "models",
+        "Gradients",
+        gs.Gradients,
+        {"gradients": -DATA},
+        lambda m: gs.ksd_test(DATA, m, null=FAST, rng=0, audit=False),
+        may={"gradients": ARRAYS},
+    ),
+    *(
+        Door(
+            "draws", function.__name__, function, {"draws": DATA, "model": cases.PLANE, **more}, may=OF_DRAWS
+        )
+        for function, more in ((gs.thin, {"size": 3}), (gs.stein_weights, {}))
+    ),
+    Door(
+        "draws",
+        "assert_samples",
+        asserted,
+        {
+            "draws": families.Normal([0, 0]).sample(300, rng=1),
+            "model": cases.PLANE,
+            "false_alarms": 1e-3,
+            "rng": 0,
+        },
+        may=OF_DRAWS,
     ),
     *models(),
     *OWN_OBJECTS,

@@ -224,16 +224,24 @@ def test_scipy_new_style():
     assert_allclose(half.score(inside), -inside, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["poisson(3)", "poisson", "multinomial(3, [0.2, 0.8])"])
-def test_scipy_discrete(name):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("poisson", r"scipy.stats.poisson has no parameters yet"),
+        ("poisson([1.0, 2.0])", r"scipy.stats.poisson holds an array of distributions"),
+        ("skellam(2, 3)", r"has states from -inf on, no counts.*StateSpace"),
+        ("multivariate_hypergeom([2, 3], 2)", r"is discrete, and does not say on which states.*Naturals"),
+    ],
+)
+def test_scipy_discrete(name, message):
+    """Those of counts are models; see test_counts.py."""
     from scipy import stats
 
-    rv = eval(f"stats.{name}", {"stats": stats})
-    with pytest.raises(
-        InputError,
-        match=rf"scipy.stats.{name.partition('(')[0]} is discrete, and does not say on which states",
-    ):
-        as_model(rv)
+    with pytest.raises(InputError, match=message):
+        as_model(eval(f"stats.{name}", {"stats": stats}))
+    assert as_model(stats.multinomial(3, [0.2, 0.8])).domain.dim == 2
+    table = as_model(stats.rv_discrete(values=([0, 1, 2], [0.2, 0.3, 0.5])))
+    assert_allclose(np.exp(table.logpdf(np.array([[0.0], [2.0]]))), [0.2, 0.5])
 
 
 def test_scipy_directions_live_on_circles_and_spheres():

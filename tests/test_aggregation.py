@@ -461,3 +461,21 @@ def test_where_parts_are_zero_log_ratios_are_left_out(zeros):
     result = gs.aggregated_test(x, model, null=gs.MonteCarlo(99), rng=1)
     assert result.pvalue > 0.01 and "Left out LogRatio()" in result.notes[0]
     assert not any("LogRatio" in repr(member.operator) for member in result.members)
+
+
+def test_members_share_their_draws_of_the_model():
+    """However many members look at draws, a simulated sample is one call of the sampler."""
+    calls = []
+
+    def sample(n, rng):
+        calls.append(n)
+        return rng.standard_normal((n, 12))
+
+    model = gs.Model(score=lambda x: -x, sample=sample, domain=gs.Euclidean(12), batched=True)
+    x = np.random.default_rng(0).standard_normal((60, 12))
+    counts = []
+    for resamples in (1, 6):
+        calls.clear()
+        gs.aggregated_test(x, model, null=gs.MonteCarlo(resamples), rng=1)
+        counts.append(len(calls))
+    assert counts[1] - counts[0] == 5

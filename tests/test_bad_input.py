@@ -125,7 +125,10 @@ def test_a_wrong_number_of_columns_names_both_numbers(given_columns, d, n):
         (POINTS + 0j, "complex"),
         (np.array([["2020-01-01", "2021-01-01"]] * 3, "datetime64[D]"), "datetime64"),
         ("data.csv", "real numbers"),
-        ({"a": [1.0, 2.0], "b": [3.0, 4.0]}, "is a dict, which has no rows"),
+        ({"a": [1.0, 2.0], "b": [3.0]}, "columns of different lengths: 'a' 2, 'b' 1"),
+        ({"a": [1.0, 2.0], "b": ["x", "y"]}, "column 'b' has dtype"),
+        ({"a": np.zeros((2, 2)), "b": [1.0, 2.0]}, r"column 'a' has shape \(2, 2\)"),
+        ({}, "has no columns"),
         (iter(POINTS), "real numbers"),
         (np.ma.masked, "masked"),
     ],
@@ -593,7 +596,7 @@ def test_data_and_model_in_the_wrong_order_are_refused():
     [
         (FAMILY.Normal, r"class Normal.*Normal\(\.\.\.\)"),
         (scipy.stats.norm, r"scipy\.stats\.norm.*no parameters.*\(loc, scale\)"),
-        (scipy.stats.poisson(3), "poisson is discrete"),
+        (scipy.stats.skellam(3, 2), "skellam has states from -inf on, no counts"),
     ],
     ids=["class", "distribution without parameters", "discrete distribution"],
 )

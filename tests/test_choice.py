@@ -34,8 +34,8 @@ def test_nothing_else_is_simulated_of_itself():
     x = LINE.sample(30, rng=1)
     assert isinstance(chosen(x, gs.Model(score=lambda x: -x)).null, WildBootstrap)
     assert "no sampler" in chosen(x, gs.Model(score=lambda x: -x)).reason
-    durations = gs.Censored(np.abs(x[:, 0]), np.ones(30, bool))
-    assert isinstance(chosen(durations, gs.families.Exponential(1.0)).null, WildBootstrap)
+    window = gs.families.PoissonProcess(9.0, gs.Box([0, 0], [1, 1]))
+    assert isinstance(chosen(window.sample(10, rng=1), window).null, WildBootstrap)
     large = gs.families.Ising(np.zeros((20, 20)))
     states = np.sign(np.random.default_rng(1).normal(size=(30, 20)))
     assert "Markov chain" in chosen(states, large).reason

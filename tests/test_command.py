@@ -133,6 +133,17 @@ def test_rows_takes_the_first(data):
     assert record("test", data, NORMAL, "--seed", 3, "--rows", 15)["result"]["pvalue"] == expected
 
 
+def test_a_checkpoint_is_kept_and_gone_on_from(data, tmp_path):
+    kept = tmp_path / "kept.npz"
+    for _ in range(2):
+        found = record("test", data, NORMAL, "--seed", 3, "--checkpoint", kept)
+        assert found["result"]["pvalue"] == EXPECTED and kept.exists()
+    other = CliRunner().invoke(cli, ["test", str(data), NORMAL, "--seed", "4", "--checkpoint", str(kept)])
+    assert other.exit_code == 2 and "--checkpoint: " in other.stderr and "the seed differs" in other.stderr
+    without = CliRunner().invoke(cli, ["test", str(data), NORMAL, "--checkpoint", str(kept)])
+    assert without.exit_code == 2 and "needs --seed" in without.stderr
+
+
 def test_a_seed_that_was_drawn_gives_the_same_again(data):
     first = record("test", data, NORMAL)
     again = record("test", data, NORMAL, "--seed", first["seed"], "--workers", 2)
@@ -222,7 +233,7 @@ def test_what_stands_alone_belongs_to_the_first_parameter(data):
 
 
 def test_every_family_has_a_name():
-    known = {"ERGM", "Truncated"}
+    known = {"ERGM", "Product", "StochasticBlockModel", "Truncated", "ZeroInflated"}
     assert {*names().values()} | known == {name for name in dir(gs.families) if not name.startswith("_")}
     assert {"normal", "student_t", "von_mises_fisher", "gaussian_mixture"} <= set(names())
 

@@ -248,11 +248,18 @@ def test_options_that_exclude_each_other(table):
     assert "both --lon and --lat" in refused("test", path, NORMAL, "--lon", "height")
     assert "Pass one" in refused("test", path, NORMAL, "--columns", "height", "--duration", "weight")
     assert "--event needs --duration" in refused("test", path, NORMAL, "--event", "weight")
-    assert "cannot be tested yet" in refused(
-        "test", path, "weibull", "--duration", "height", "--entry", "weight"
-    )
+    for option in ("--entry", "--covariates"):
+        assert f"{option} needs --duration" in refused("test", path, NORMAL, option, "weight")
     assert "Pass one" in refused("test", path, NORMAL, "--domain", "box:0,1", "--region", "x.geojson")
     assert "--level" in refused("test", path, NORMAL, "--level", "1.5")
+
+
+def test_late_entries_and_covariates(table):
+    path = table("time,status,start,age\n5,1,0,1\n8,0,2,2\n12,1,0,3\n20,1,4,1\n3,1,0,2\n")
+    call = ("test", path, "exponential:scale=10", "--duration", "time", "--event", "status")
+    found = run(*call, "--entry", "start", "--covariates", "age", "--seed", "1")
+    assert "2 entered late, 1 covariate" in found.output
+    assert "--entry" in refused(*call, "--entry", "time")
 
 
 def test_events_in_other_codes(table):

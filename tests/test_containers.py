@@ -185,7 +185,7 @@ def test_other_arrays_of_xarray_are_rows_where_that_is_clear():
             "no group 'posterior' in this InferenceData, which holds prior",
         ),
         (tree({"prior": posterior()}), "no group 'posterior' in this DataTree"),
-        ({"mu": X[:, 0], "sigma": X[:, 1]}, "is a dict, which has no rows. Pass its arrays side by side"),
+        ({"mu": X.T, "sigma": X[:, 1]}, "is a dict whose column 'mu' has shape"),
     ],
     ids=["field", "other", "empty", "prior", "tree", "dict"],
 )
@@ -195,6 +195,19 @@ def test_draws_that_are_not_clear_are_refused(draws, message):
 
 
 # --- arrays and columns ------------------------------------------------------------------------------
+
+
+def records():
+    table = np.zeros(len(X), dtype=[("a", float), ("b", float)])
+    table["a"], table["b"] = X.T
+    return table
+
+
+@pytest.mark.parametrize("table", [{"a": X[:, 0], "b": list(X[:, 1])}, records()], ids=["dict", "records"])
+def test_columns_with_names_need_no_data_frame(table):
+    found = gs.ksd_test(table, MODEL, rng=1)
+    assert found.pvalue == EXPECTED
+    assert found.columns == ("a", "b")
 
 
 class Tensor:

@@ -153,3 +153,10 @@ def test_kinds_without_moves_have_the_discrepancy_alone():
 
 def test_a_move_that_was_not_found_says_so():
     assert Move("shift of column 0", math.inf, "standard deviations").words() == "none that was tried"
+
+
+def test_moves_of_data_to_which_the_model_was_fitted_say_so():
+    x = gs.families.Normal(0, 1).sample(80, rng=1)
+    fitted = gs.ksd_test(x, gs.families.Normal.fit(x), rng=1)
+    assert "A fit to moved data would follow them" in str(fitted.detectable())
+    assert gs.ksd_test(x, gs.families.Normal(0, 1), rng=1).detectable().notes == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import chain, combinations
 
 import numpy as np
@@ -18,8 +19,9 @@ from goodstein.explain.columns import Columns, Edges
 from goodstein.explain.directions import AngleCorrelations, Directions
 from goodstein.explain.durations import Hazards
 from goodstein.explain.places import Places
-from goodstein.explain.quantities import l_quantities, rank_correlations
+from goodstein.explain.quantities import Sorted, l_quantities, rank_correlations
 from goodstein.explain.states import States
+from goodstein.explain.views import Several, Told
 from goodstein.models import Model
 
 FAMILY = gs.families
@@ -42,14 +44,14 @@ def test_l_moments_are_means_over_subsamples():
         return np.mean([np.sort(some) @ weights for some in combinations(x, size)]) / size
 
     second, third, fourth = mean([-1, 1]), mean([1, -2, 1]), mean([-1, 3, -3, 1])
-    values, _ = l_quantities(x[:, None])
+    values, _ = l_quantities(Sorted(x[:, None]))
     assert_allclose(values[:, 0], [x.mean(), np.log(second), third / second, fourth / second])
 
 
 def test_rank_correlation_is_spearmans_with_ties_too():
     x = np.random.default_rng(2).normal(size=(60, 3)).round(1)
     x[:, 1] += x[:, 0]
-    values, _ = rank_correlations(x, [(0, 1), (1, 2)])
+    values, _ = rank_correlations(Sorted(x), [(0, 1), (1, 2)])
     expected = [scipy.stats.spearmanr(x[:, j], x[:, k])[0] for j, k in ((0, 1), (1, 2))]
     assert_allclose(values, expected)
 
@@ -122,13 +124,16 @@ def test_each_quantity_is_about_one_thing():
 # The error of the list.
 
 
-def test_step_down_is_the_closed_test():
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize(
+    "weights", [[0.3, 0.1, 0.2, 0.25, 0.15], [0.25, 0.125, 0.25, 0.125, 0.25], [0.2] * 5]
+)
+def test_step_down_is_the_closed_test(weights):
+    rng, weights = np.random.default_rng(5), np.array(weights)
     z = np.array([2.6, -2.2, 1.0, 2.4, 0.3])
-    weights = np.array([0.3, 0.1, 0.2, 0.25, 0.15])
     sums = rng.normal(size=(50, 5)) @ (np.eye(5) + 0.5)
     found = step_down.adjusted(z, weights, sums, np.random.default_rng(6))
-    draws = step_down._draws(sums, weights, np.random.default_rng(6))
+    drawn = step_down._draws(sums, np.random.default_rng(6))
+    draws = np.log(2 * scipy.stats.norm.sf(np.abs(drawn))) - np.log(weights)
     own = np.log(2 * scipy.stats.norm.sf(np.abs(z))) - np.log(weights)
     subsets = list(map(list, chain.from_iterable(combinations(range(5), size) for size in range(1, 6))))
     local = {}
@@ -340,3 +345,26 @@ def test_other_kinds_of_data_say_what_to_do():
     )
     with pytest.raises(gs.InputError, match=r"views of points and of durations.*witness\(\)"):
         result.explain()
+
+
+def test_places_that_touch_are_one_finding():
+    """A clump in the plane: one region with too many rows, and none of its neighbours again."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 2))
+    x[:60] = [1, 1] + 0.2 * rng.normal(size=(60, 2))
+    found = gs.ksd_test(rng.permutation(x), gs.families.Normal([0, 0]), rng=1).explain(rng=1)
+    many = [one for one in found.failing if one.kind == "places" and one.effect > 1]
+    assert len(many) == 1 and re.search(r"`column 0` = [\d.]+ to [\d.]+", many[0].statement)
+
+
+def test_linked_places_are_one_and_others_are_not():
+    draws, names = np.random.default_rng(2).normal(size=(400, 1)), ["a"]
+    look = Several(
+        [Columns(draws, names), Places(draws[:200], draws, names, np.random.default_rng(1), np.asarray)]
+    )
+    first = len(look.views) - 96
+    order = np.argsort(look._looks[1]._centres[:, 0])
+    low, near, high = (first + int(order[place]) for place in (10, 11, -1))
+    groups = look.together([high, low, near])
+    assert sorted(map(sorted, groups)) == sorted([[high], sorted([low, near])])
+    assert "too" not in look.sentence([low, near])(Told(1.0, 0.5, 1.5, 1.0, False))

@@ -472,7 +472,7 @@ def test_families_estimators_and_distributions_of_scipy():
         (KernelDensity().fit, "`fit`: a kernel density has no parameters"),
         (Mixture, r"Pass an instance: GaussianMixture\(\.\.\.\)"),
         (lifelines.KaplanMeierFitter, "`fit`: lifelines' KaplanMeierFitter is a step function"),
-        (lifelines.CoxPHFitter(), "`fit`: lifelines' CoxPHFitter is not a model of one distribution"),
+        (lifelines.CoxPHFitter(), "`fit`: lifelines' CoxPHFitter is not fitted yet"),
         (
             lifelines.PiecewiseExponentialFitter,
             r"ParametricBootstrap\(PiecewiseExponentialFitter\(\.\.\.\)\)",

@@ -1,6 +1,7 @@
 """The shape of the package: what `import-linter` cannot see, and what must not grow again."""
 
 import ast
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -21,10 +22,14 @@ def trees():
     return {module(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 
 
+@cache
+def settings():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 def layers():
     """The number of the layer of every module that is listed, the highest first."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    listed = tomllib.loads(text)["tool"]["importlinter"]["contracts"][0]["layers"]
+    listed = settings()["tool"]["importlinter"]["contracts"][0]["layers"]
     return {
         f"goodstein.{name}": number
         for number, line in enumerate(listed)
@@ -67,6 +72,25 @@ def test_no_module_of_ours_is_imported_inside_a_function():
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("goodstein")
     ]
     assert inside == []
+
+
+def test_types_are_checked_alike_whatever_is_installed():
+    # `make lint` installs no extra: of a package that mypy follows only where it is, it says two things.
+    typed = {"numpy", "click", "goodstein", *sys.stdlib_module_names}
+    skipped = {name.removesuffix(".*") for name in settings()["tool"]["mypy"]["overrides"][0]["module"]}
+    imported = {
+        name.split(".")[0]
+        for tree in trees().values()
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert imported - typed - skipped == set()
 
 
 def test_the_root_has_few_modules_and_no_module_hides_behind_an_underscore():

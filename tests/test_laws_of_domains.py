@@ -10,7 +10,7 @@ import pytest
 from scipy import linalg
 
 import goodstein as gs
-from cases import BOUNDED, CHARTS, CLOSED, DOMAINS, FLAT, UNBOUNDED, WITHOUT_BOUNDARY, inside
+from cases import BOUNDED, CHARTS, CLOSED, COUNTABLE, DOMAINS, FLAT, UNBOUNDED, WITHOUT_BOUNDARY, inside
 from goodstein.auxiliary import default_auxiliary
 
 WITH_BOUNDARY = BOUNDED + UNBOUNDED
@@ -56,7 +56,7 @@ def test_is_an_immutable_value(domain):
 def test_points_inside_and_what_is_known_of_it(domain):
     assert domain.bounded == (domain in BOUNDED + CLOSED + CHARTS)
     assert domain.has_boundary == (domain in WITH_BOUNDARY + CHARTS)
-    assert domain.discrete == isinstance(domain, gs.Lattice)
+    assert domain.discrete == (isinstance(domain, gs.Lattice) or domain in COUNTABLE)
     assert domain.flat == (domain in FLAT or domain.discrete)
     assert domain.connected is True
     x = inside(domain, 20)

@@ -75,7 +75,7 @@ def test_warnings_about_calibration_point_at_the_caller_and_are_notes():
     few = gs.Censored([1.0, 2.0, 3.0, 4.0], [True, False, False, False])
     for call in (gs.ksd_test, gs.aggregated_test):
         with pytest.warns(gs.CalibrationWarning) as told:
-            result = call(few, Exponential(10.0), rng=1)
+            result = call(few, Exponential(10.0), null=gs.WildBootstrap(99), rng=1)
         assert {warning.filename for warning in told} == {__file__}
         assert {str(warning.message) for warning in told} <= set(result.notes)
     with pytest.warns(gs.CalibrationWarning) as told:

@@ -31,6 +31,23 @@ def lines(ax) -> dict[str, float]:
     return {line.get_label(): line.get_xdata()[0] for line in ax.lines}
 
 
+def test_what_loading_a_backend_turns_on_stays_on(tmp_path):
+    # In a notebook the backend is loaded by the first picture and turns on that pictures are shown.
+    backend = (
+        "import matplotlib\nfrom matplotlib.backends.backend_agg import *\nmatplotlib.interactive(True)\n"
+    )
+    (tmp_path / "of_a_notebook.py").write_text(backend, encoding="utf-8")
+    program = (
+        "import matplotlib\nmatplotlib.use('module://of_a_notebook')\nmatplotlib.interactive(False)\n"
+        "from goodstein.plot.style import canvas\n"
+        "with canvas(None): pass\n"
+        "print(matplotlib.is_interactive())"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_statistic_and_critical_value_stand_where_they_are():
     found = lines(RESULT.plot("null"))
     (observed,) = [x for label, x in found.items() if "observed" in label]

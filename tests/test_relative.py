@@ -301,3 +301,13 @@ def test_memory_is_linear():
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert result.pvalue < 0.01
     assert after - before < 60_000
+
+
+def test_views_say_why_they_cannot_compare():
+    x = gs.families.Normal([0.0, 0.0]).sample(60, rng=1)
+    models = gs.families.Normal([0.0, 0.0]), gs.families.Normal([0.0, 0.7])
+    with pytest.raises(gs.InputError, match="each in a scale that depends on the model"):
+        gs.relative_ksd_test(x, *models, operator=gs.Moments(1), rng=1)
+    same = gs.relative_ksd_test(x, *models, operator=gs.Margin(0), rng=1)
+    assert np.isnan(same.pvalue) and "both models are the same" in " ".join(same.notes)
+    assert gs.relative_ksd_test(x, *models, operator=gs.Margin(1), rng=1).pvalue > 0.5

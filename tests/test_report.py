@@ -29,7 +29,7 @@ OUTSIDE_PICTURES = set(
     re.findall(
         r"\w+",
         "html head meta title style body main section h1 h2 p ul li table thead tbody tr th td div pre code "
-        "figure figcaption strong svg",
+        "figure figcaption strong svg details summary",
     )
 )
 VOID = ("meta",)
