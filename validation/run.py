@@ -31,10 +31,11 @@ import goodstein as gs
 
 HERE = Path(__file__).parent
 MODULES = {
-    "size": "points corners units dependence fitted survival directional discrete latent conditional "
-    "patterns graphs others tolerance modes explained",
-    "power": "suite survival directional discrete latent conditional patterns graphs fitted euclidean units "
-    "modes",
+    "size": "points corners units dependence weighted assertions fitted survival survival_regression "
+    "directional discrete counts latent conditional patterns pattern graphs others tolerance modes views "
+    "explained approximate more",
+    "power": "suite survival survival_regression directional discrete counts latent conditional patterns "
+    "pattern graphs fitted euclidean units modes approximate",
     "unseen": "unseen",
 }
 """Each has size_tables(), power_tables() or unseen_tables(); the reports are in this order."""

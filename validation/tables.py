@@ -188,9 +188,14 @@ class Once(gs.MonteCarlo):
 
 
 def aggregated(data: Any, model: Any, *, rng: RNG) -> Any:
-    """`gs.aggregated_test`; where it simulates its null distribution, once for all trials, to save time."""
+    """`gs.aggregated_test`; where it simulates its null distribution, to save time, once for all trials.
+
+    Of durations and of y given x, whose samples are censored as the data are or keep x, 199 each time.
+    """
     simulated = isinstance(data, np.ndarray) and getattr(model, "has_sample", hasattr(model, "sample"))
-    null = Once(499, model) if simulated else "auto"
+    null: Any = Once(499, model) if simulated else "auto"
+    if isinstance(data, gs.Censored | gs.Paired):  # what is simulated depends on the data, so each time anew
+        null = gs.MonteCarlo(199)
     return gs.aggregated_test(data, model, null=null, workers=1, rng=1 if simulated else rng)
 
 
