@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import eval_gegenbauer
+from scipy.stats import chi2
 
 import goodstein as gs
 from definitions import CASES, double_precision, evaluated
@@ -408,6 +409,58 @@ def test_drawn_radii_have_unit_variance_and_are_uncorrelated():
     assert abs(np.corrcoef(tau[:, 0], r2)[0, 1]) > 0.9
 
 
+def test_levels_of_a_normal_law_are_those_of_the_chi_squared_one():
+    """−2 log q is χ² with d degrees of freedom up to a constant, so P(q(Y) < q(x)) = P(χ² > ‖x‖²)."""
+    model = gs.families.Normal([0.0] * 3)
+    x = 1.3 * np.random.default_rng(4).normal(size=(200, 3))
+    # A polynomial of the first degree on (0, 1) with mean zero and variance one.
+    expected = np.sqrt(3) * (2 * chi2.sf((x**2).sum(axis=1), 3) - 1)
+    tau = drawn(gs.DrawnLevel(2, gs.MeanEmbedding(400)), x, model)
+    np.testing.assert_allclose(tau[:, 0], expected, atol=5 * np.sqrt(1 / 400))
+    assert tau[:, 0].mean() == pytest.approx(expected.mean(), abs=0.02)
+
+
+def test_levels_see_neither_units_nor_the_constant():
+    x = np.random.default_rng(6).normal(size=(150, 2))
+
+    def seen(scale, constant):
+        def logpdf(z):
+            return constant - ((z / scale) ** 2).sum(axis=1) / 2 - ((z[:, 0] / scale[0]) ** 4)
+
+        def sample(n, rng):
+            return scale * rng.normal(size=(n, 2))
+
+        model = gs.Model(logpdf=logpdf, sample=sample, domain=gs.Euclidean(2), batched=True)
+        return drawn(gs.DrawnLevel(), scale * x, model)
+
+    np.testing.assert_allclose(seen(np.ones(2), 0.0), seen(np.array([1e-3, 50.0]), 7.0), atol=1e-12)
+
+
+def test_levels_see_what_moments_and_margins_do_not():
+    """Sign flips of pairs keep all margins, means and variances of a law on two of four quarters."""
+    rng = np.random.default_rng(8)
+    model = gs.families.GaussianMixture([0.5, 0.5], [[2, 2], [-2, -2]], 0.3 * np.eye(2))
+    x = model.sample(120, rng=9)
+    x[:, 0] *= rng.choice([-1, 1], 120)
+    mean = drawn(gs.DrawnLevel(1), x, model).mean()
+    assert mean < -0.5  # half of the points are less probable than nearly all draws
+
+
+def test_a_level_needs_a_log_density_and_the_collection_one_that_is_not_flat():
+    square = gs.Box([0, 0], [1, 1])
+    bare = gs.Model(score=np.negative, sample=lambda n, rng: rng.normal(size=(n, 2)), domain=gs.Euclidean(2))
+    x = np.random.default_rng(1).uniform(size=(60, 2))
+    with pytest.raises(gs.InputError, match=r"has none\. Give the model `logpdf`"):
+        gs.ksd_test(x, bare, operator=gs.DrawnLevel())
+    for model, there in (
+        (bare, False),
+        (gs.families.Uniform(square), False),
+        (gs.families.Normal([0, 0]), True),
+    ):
+        members = gs.aggregated_test(x, model, null=gs.MonteCarlo(19), rng=1).members
+        assert any(isinstance(member.operator, gs.DrawnLevel) for member in members) is there
+
+
 def test_drawn_margins_do_not_see_the_scale_of_the_axis():
     """F(x) is the same for exp(x), and uniform under the model: Legendre polynomials have mean zero."""
     x = np.random.default_rng(6).normal(size=(300, 1))
@@ -570,6 +623,7 @@ VIEWS = {
     "the mean direction": gs.Harmonics(1),
     "variances and correlations": gs.DrawnMoments(2),
     "the distributions of single columns": gs.DrawnMargins(),
+    "how probable observations are": gs.DrawnLevel(),
     "how many events there are, early and late": gs.Timing(),
     "the spread of residuals along covariate 1": gs.Residuals(1, 1, 2),
     "the tails of residuals": gs.DrawnResiduals(4, trend=0),

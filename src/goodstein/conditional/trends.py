@@ -12,6 +12,7 @@ from goodstein.conditional.data import Paired
 from goodstein.constraints import check_count
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
+from goodstein.numerics.ranks import shares_below
 from goodstein.operators.views.base import FiniteView
 from goodstein.operators.views.columns import as_column
 from goodstein.types import Array
@@ -50,8 +51,7 @@ class Trends:
         columns = [np.ones((len(x), 1))]
         some = x if self.covariate is None else x[:, [self.covariate]]
         for column, known in zip(some.T, self.ordered.T, strict=True):
-            below, upto = (np.searchsorted(known, column, side) for side in ("left", "right"))
-            columns.append(legendre((below + upto) / (2.0 * len(known)), self.degree)[:, 1:])
+            columns.append(legendre(shares_below(column, known), self.degree)[:, 1:])
         return np.asarray(np.hstack(columns) @ self.rotation)
 
 

@@ -1,4 +1,4 @@
-"""Ranks of the entries of columns, equal ones sharing the mean of theirs."""
+"""Ranks, equal entries sharing the mean of theirs."""
 
 from __future__ import annotations
 
@@ -26,6 +26,20 @@ def doubled_ranks(x: Array, order: Places | None = None) -> Places:
     ranks = np.empty(x.shape, np.intp)
     np.put_along_axis(ranks, order, sum(_runs(np.take_along_axis(x, order, axis=0))) + 2, axis=0)
     return ranks
+
+
+def shares_below(x: Array, ordered: Array) -> Array:
+    """For every x the share of a sample in ascending order that lies below it, halfway up a step of ties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from goodstein.numerics.ranks import shares_below
+    >>> shares_below(np.array([0.0, 2.0, 5.0]), np.array([1.0, 2.0, 2.0, 3.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    below, upto = (np.searchsorted(ordered, x, side) for side in ("left", "right"))
+    return np.asarray((below + upto) / (2.0 * len(ordered)))
 
 
 def _runs(ordered: Array) -> tuple[Places, Places]:

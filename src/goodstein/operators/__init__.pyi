@@ -19,6 +19,7 @@ from goodstein.operators.stochastic import Stochastic as Stochastic
 from goodstein.operators.tangential import Tangential as Tangential
 from goodstein.operators.views.counts import Counts as Counts
 from goodstein.operators.views.direction import Direction as Direction
+from goodstein.operators.views.drawn_level import DrawnLevel as DrawnLevel
 from goodstein.operators.views.drawn_margins import DrawnMargins as DrawnMargins
 from goodstein.operators.views.drawn_moments import DrawnMoments as DrawnMoments
 from goodstein.operators.views.drawn_radius import DrawnRadius as DrawnRadius

@@ -14,7 +14,8 @@ against draws of the model, where it has a sampler,
     - **closeness**: mean embeddings with kernels finer than the data are wide;
     - **directions**: mean embeddings of which weak directions are made strong;
     - **moments**: means, second moments, radius, or mean and spread of residuals along covariates;
-    - **margins**: the distribution of each column, or of residuals.
+    - **margins**: the distribution of each column, or of residuals;
+    - **level**: how probable observations are, where the model has a log density.
 
 There are no weights for single domains or members: what members have in common is told by their joint null
 distribution, in which those that are nearly the same count as one (:mod:`goodstein.nulls.combine`). The kinds
@@ -44,6 +45,7 @@ from goodstein.operators import (
     Counts,
     Difference,
     Dilation,
+    DrawnLevel,
     DrawnMargins,
     DrawnMoments,
     DrawnRadius,
@@ -101,6 +103,9 @@ SOME = 500
 
 NEARLY_ZERO = 1e-100
 """Where parts are smaller than this some are zero sooner or later, in the data or in one of many samples."""
+
+FLAT = 1e-9
+"""Log densities that differ by less than this share of their size are those of a uniform law."""
 
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
@@ -297,6 +302,7 @@ def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
         "directions": [Entry(regularised, once)],
         "drawn moments": [Entry(moment) for moment in moments],
         "margins": [Entry(DrawnMargins(3, column, embedding)) for column in columns],
+        "level": [Entry(DrawnLevel(3, embedding))] if _has_levels(problem, drawn) else [],
     }
 
 
@@ -310,6 +316,16 @@ def _drawn(problem: Problem) -> Array | None:
         return draw(problem.model, problem.domain, SOME, np.random.default_rng(0))
     except (InputError, SamplingError):
         return None
+
+
+def _has_levels(problem: Problem, drawn: Array) -> bool:
+    """Whether the log density is known, and not that of a uniform law up to rounding."""
+    model = problem.model
+    if not isinstance(model, Model) or model.estimated or not model.has_logpdf:
+        return False
+    level = model.logpdf(drawn)
+    ends = level[np.isfinite(level)]
+    return bool(len(ends) and np.ptp(ends) > FLAT * max(1.0, np.abs(ends).max()))
 
 
 def _whitens(points: Array) -> bool:

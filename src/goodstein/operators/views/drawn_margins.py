@@ -9,6 +9,7 @@ import numpy as np
 from goodstein.constraints import check_count
 from goodstein.domains import Domain
 from goodstein.numerics.polynomials import legendre
+from goodstein.numerics.ranks import shares_below
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import Names, named
 from goodstein.operators.views.columns import as_column, require_columns
@@ -86,8 +87,5 @@ class DrawnMargins(DrawnView):
 
 def _ranked(x: Array, ordered: Array, degree: int) -> Array:
     """ω(F_j(x_j)) for all columns j; where draws tie, F_j is halfway up the step."""
-    u = np.empty(x.shape)
-    for j, column in enumerate(ordered.T):
-        below, upto = (np.searchsorted(column, x[:, j], side) for side in ("left", "right"))
-        u[:, j] = (below + upto) / (2.0 * len(column))
+    u = np.column_stack([shares_below(x[:, j], column) for j, column in enumerate(ordered.T)])
     return legendre(u, degree)[..., 1:].reshape(len(x), -1)

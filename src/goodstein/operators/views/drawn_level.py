@@ -1,0 +1,125 @@
+"""How probable observations are, against draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goodstein.auditing.report import Check
+from goodstein.constraints import check_count
+from goodstein.domains import Domain
+from goodstein.errors import InputError
+from goodstein.numerics.polynomials import legendre
+from goodstein.numerics.ranks import shares_below
+from goodstein.operators.base import Operator, set_inner
+from goodstein.operators.embedding import Drawn
+from goodstein.operators.views.base import Names
+from goodstein.operators.views.drawn import DrawnView, Functions
+from goodstein.stein.finite import FiniteFeatures
+from goodstein.types import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnLevel(DrawnView):
+    """T f(x_i) = f(x_i) − mean_b f(y_ib) for polynomials in F(log q(x)), F that of the draws.
+
+    F is the distribution function of log q over draws of the model, so F(log q(x)) is the share of draws that
+    are less probable than x. It is uniform under the model whatever its shape: where it is small too often
+    observations lie where the model has hardly any, and where it is never small they keep too near its modes.
+    With ω the Legendre polynomials of degree 1, …, k, orthonormal on (0, 1), f = ω(F(log q(x))). The
+    functions are bounded, so that no tail is too heavy for any null distribution; time and memory are linear
+    in n, up to a logarithm, and there is no kernel.
+
+    Neither units, nor linear maps of the coordinates, nor the normalising constant count. It is blind to
+    departures along sets of equal density, such as a rotation of the standard normal law, and to everything
+    if q is uniform.
+
+    Parameters
+    ----------
+    degree
+        k, at least 1.
+    operator
+        Where draws come from and how many there are, a :class:`MeanEmbedding`; None takes
+        ``MeanEmbedding()``.
+
+    References
+    ----------
+    Hyndman (1996), Computing and graphing highest density regions.
+
+    Examples
+    --------
+    Points in the middle of a ring of three components, where the mean and all variances are right:
+
+    >>> import numpy as np
+    >>> import goodstein as gs
+    >>> angle = 2 * np.pi / 3 * np.arange(3)
+    >>> centres = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> model = gs.families.GaussianMixture([1 / 3] * 3, centres, 0.3 * np.eye(2))
+    >>> x = gs.families.Normal([0.0, 0.0], 2.3).sample(100, rng=1)
+    >>> gs.ksd_test(x, model, operator=gs.DrawnLevel(), rng=1).pvalue < 0.01
+    True
+    """
+
+    degree: int = 3
+    operator: Operator | None = None
+
+    def __post_init__(self) -> None:
+        set_inner(self)
+        self.require_embedding()
+        check_count(self.degree, "degree", of="DrawnLevel")
+
+    def looks_at(self, names: Names = None) -> str:
+        return "how probable observations are"
+
+    def functions(self, draws: Array) -> Functions:
+        ordered = np.sort(draws)
+        return lambda level: legendre(shares_below(level, ordered), self.degree)[:, 1:]
+
+    def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
+        """f(x_i) − mean_b f(y_ib)."""
+        inner = self._embedding(domain).features(model, domain, data)
+        return self._leveled(model, domain, inner.drawn, data)
+
+    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
+        """The functions stay those of the first model: to first order only what their mean is counts."""
+        inner = self._embedding(domain).features_near(model, nearby, domain, data)
+        return self._leveled(model, domain, inner.drawn, data)
+
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
+        """The others are compared with all draws of the data."""
+        functions, means = self._known(model, domain, features.drawn)
+        beside = functions(model.logpdf(others)) - means.mean(axis=0)
+        return FiniteFeatures(np.vstack([features.tau, beside]), features.drawn)
+
+    def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
+        """Independent draws, and no more: the functions are bounded."""
+        if not model.has_logpdf:
+            raise InputError(
+                f"DrawnLevel looks at the log density, but {model.name} has none.",
+                remedy="Give the model `logpdf`, up to a constant, or use DrawnRadius() or DrawnMargins().",
+            )
+        return self._embedding(domain).conditions(model, domain, data, rng)
+
+    def _leveled(self, model: Any, domain: Domain, drawn: Drawn, data: Any) -> FiniteFeatures:
+        functions, means = self._known(model, domain, drawn)
+        return FiniteFeatures(functions(model.logpdf(data)) - means, drawn)
+
+    def _known(self, model: Any, domain: Domain, drawn: Drawn) -> tuple[Functions, Array]:
+        """The functions, and their means over the draws of each observation; once for many samples."""
+
+        def make() -> tuple[Functions, Array]:
+            n, m, _ = drawn.others.shape
+            level = model.logpdf(self._embedding(domain).sampled(model, domain, n)[1])
+            functions = self.functions(level)
+            each = functions(level).reshape(n, m, -1)
+            if drawn.weights is not None:
+                each = each * drawn.weights[:, :, None]
+            return functions, each.mean(axis=1)
+
+        known: tuple[Functions, Array] = drawn.kept(make, self)
+        return known
+
+    def _arguments(self) -> list[str]:
+        return [str(self.degree)]
