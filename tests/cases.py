@@ -481,6 +481,9 @@ OPERATORS = [
     OperatorCase("Tangential", gs.Tangential(), SPHERE, directions(0), directions(2)),
     OperatorCase("DrawnMoments", gs.DrawnMoments(1), PLANE, normals(), normals(0.8), draws=True),
     OperatorCase("DrawnRadius", gs.DrawnRadius(), Uniform(SQUARE), uniforms(), uniforms(2.0), draws=True),
+    OperatorCase(
+        "DrawnPairs", gs.DrawnPairs(), PLANE, normals(), correlated(0, [[1, 0.6], [0.6, 1]]), draws=True
+    ),
     OperatorCase("DrawnLevel", gs.DrawnLevel(), PLANE, normals(), normals(0, 1.8), draws=True),
     OperatorCase("DrawnMargins", gs.DrawnMargins(), PLANE, normals(), normals(0.8), draws=True),
     OperatorCase("Regularised", gs.Regularised(), PLANE, normals(), normals(0.8), n=90, draws=True),

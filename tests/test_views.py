@@ -461,6 +461,47 @@ def test_a_level_needs_a_log_density_and_the_collection_one_that_is_not_flat():
         assert any(isinstance(member.operator, gs.DrawnLevel) for member in members) is there
 
 
+def test_pairs_of_the_second_degree_are_rank_correlations():
+    """Spearman's correlation of a normal law with correlation r is (6/π) arcsin(r/2)."""
+    x = gs.families.Normal([0, 0], [[1, 0.5], [0.5, 1]]).sample(4000, rng=3)
+    tau = drawn(gs.DrawnPairs(2), x, gs.families.Normal([0, 0]))
+    assert tau.mean(axis=0) == pytest.approx(6 / np.pi * np.arcsin(0.25), abs=4 / np.sqrt(4000))
+
+
+def test_pairs_of_the_third_degree_are_bends():
+    """For u uniform on (0, 1) and v = |2u − 1|, E ω₂(u)ω₁(v) = √15/4 and E ω₁(u)ω₂(v) = 0."""
+    u = np.random.default_rng(2).uniform(size=4000)
+    square = gs.families.Uniform(gs.Box([0, 0], [1, 1]))
+    tau = drawn(gs.DrawnPairs(3), np.column_stack([u, np.abs(2 * u - 1)]), square)
+    np.testing.assert_allclose(tau.mean(axis=0), [0.0, np.sqrt(15) / 4], atol=6 / np.sqrt(4000))
+
+
+def test_pairs_do_not_see_units_and_need_two_columns():
+    x = np.random.default_rng(6).normal(size=(100, 3))
+    scale = np.array([1e-6, 1.0, 1e4])
+    plain = drawn(gs.DrawnPairs(3), x, gs.families.Normal(np.zeros(3)))
+    other = drawn(gs.DrawnPairs(3), scale * x, gs.families.Normal(np.zeros(3), np.diag(scale**2)))
+    assert plain.shape == (100, 6)
+    np.testing.assert_allclose(plain, other, atol=1e-9)
+    with pytest.raises(gs.InputError, match=r"pairs of columns, but data on Euclidean\(1\) have one"):
+        gs.ksd_test(x[:, 0], gs.families.Normal(0), operator=gs.DrawnPairs())
+    with pytest.raises(gs.InputError, match="`degree` of DrawnPairs must be an integer of at least 2"):
+        gs.DrawnPairs(1)
+
+
+def test_the_collection_has_pairs_where_there_are_some():
+    spins = gs.families.Ising(0.2 * (np.eye(4, k=1) + np.eye(4, k=-1)))
+    for model, degrees in (
+        (gs.families.Normal(0.0), []),
+        (gs.families.Normal([0.0, 0.0]), [2, 3]),
+        (spins, [2]),
+        (gs.families.Normal(np.zeros(30)), []),
+    ):
+        members = gs.aggregated_test(model.sample(60, rng=1), model, null=gs.MonteCarlo(19), rng=1).members
+        found = [member.operator for member in members if isinstance(member.operator, gs.DrawnPairs)]
+        assert [operator.degree for operator in found] == degrees
+
+
 def test_drawn_margins_do_not_see_the_scale_of_the_axis():
     """F(x) is the same for exp(x), and uniform under the model: Legendre polynomials have mean zero."""
     x = np.random.default_rng(6).normal(size=(300, 1))
@@ -624,6 +665,7 @@ VIEWS = {
     "variances and correlations": gs.DrawnMoments(2),
     "the distributions of single columns": gs.DrawnMargins(),
     "how probable observations are": gs.DrawnLevel(),
+    "rank correlations of columns": gs.DrawnPairs(),
     "how many events there are, early and late": gs.Timing(),
     "the spread of residuals along covariate 1": gs.Residuals(1, 1, 2),
     "the tails of residuals": gs.DrawnResiduals(4, trend=0),

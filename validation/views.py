@@ -52,6 +52,9 @@ def size_tables() -> Iterator[Table]:
         gs.DrawnMoments(2),
         gs.DrawnMargins(),
         gs.DrawnMargins(3, 2),
+        gs.DrawnPairs(2),
+        gs.DrawnPairs(3),
+        gs.DrawnLevel(),
     ]
     yield Table(
         "Single views",

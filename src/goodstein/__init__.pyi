@@ -140,6 +140,7 @@ from goodstein.operators.views.direction import Direction as Direction
 from goodstein.operators.views.drawn_level import DrawnLevel as DrawnLevel
 from goodstein.operators.views.drawn_margins import DrawnMargins as DrawnMargins
 from goodstein.operators.views.drawn_moments import DrawnMoments as DrawnMoments
+from goodstein.operators.views.drawn_pairs import DrawnPairs as DrawnPairs
 from goodstein.operators.views.drawn_radius import DrawnRadius as DrawnRadius
 from goodstein.operators.views.harmonics import Harmonics as Harmonics
 from goodstein.operators.views.margin import Margin as Margin

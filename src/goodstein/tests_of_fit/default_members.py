@@ -15,6 +15,7 @@ against draws of the model, where it has a sampler,
     - **directions**: mean embeddings of which weak directions are made strong;
     - **moments**: means, second moments, radius, or mean and spread of residuals along covariates;
     - **margins**: the distribution of each column, or of residuals;
+    - **pairs**: how columns go together, whatever their distributions are;
     - **level**: how probable observations are, where the model has a log density.
 
 There are no weights for single domains or members: what members have in common is told by their joint null
@@ -36,7 +37,7 @@ from goodstein.conditional.drawn_residuals import DrawnResiduals
 from goodstein.conditional.operator import Conditional
 from goodstein.conditional.residuals import Residuals
 from goodstein.data.points import Points, draw
-from goodstein.domains import Box, Euclidean, Lattice, Simplex, Sphere, Torus
+from goodstein.domains import Box, Domain, Euclidean, Lattice, Simplex, Sphere, Torus
 from goodstein.errors import InputError, SamplingError
 from goodstein.kernels import IMQ, Gaussian, Hamming, Kernel, Median
 from goodstein.models.model import Model
@@ -48,6 +49,7 @@ from goodstein.operators import (
     DrawnLevel,
     DrawnMargins,
     DrawnMoments,
+    DrawnPairs,
     DrawnRadius,
     Harmonics,
     Jumps,
@@ -302,8 +304,16 @@ def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
         "directions": [Entry(regularised, once)],
         "drawn moments": [Entry(moment) for moment in moments],
         "margins": [Entry(DrawnMargins(3, column, embedding)) for column in columns],
+        "pairs": [Entry(DrawnPairs(degree, embedding)) for degree in _degrees(domain)],
         "level": [Entry(DrawnLevel(3, embedding))] if _has_levels(problem, drawn) else [],
     }
+
+
+def _degrees(domain: Domain) -> tuple[int, ...]:
+    """Of products of functions of two columns; of two states there is one function."""
+    if not 2 <= domain.dim <= COLUMNS:
+        return ()
+    return (2,) if isinstance(domain, Lattice) and len(domain.levels) == 2 else (2, 3)
 
 
 def _drawn(problem: Problem) -> Array | None:

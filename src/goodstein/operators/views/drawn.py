@@ -14,7 +14,7 @@ from goodstein.data.points import draw
 from goodstein.domains import Domain
 from goodstein.errors import InputError, given
 from goodstein.operators.base import Operator
-from goodstein.operators.embedding import Drawn, EmbeddingFeatures, MeanEmbedding
+from goodstein.operators.embedding import CHUNK, Drawn, EmbeddingFeatures, MeanEmbedding
 from goodstein.operators.views.base import FiniteView
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
@@ -97,10 +97,19 @@ class DrawnView(FiniteView):
         n, m, k = drawn.others.shape
         every = self.seen(drawn.others.reshape(-1, k), domain)
         functions = self.functions(every)
-        each = functions(every).reshape(n, m, -1)
+        # Not all draws at once: of many columns there are many functions.
+        some = max(1, CHUNK // m)
+        return functions, np.vstack(
+            [self._mean(functions, every, drawn, slice(i, min(i + some, n))) for i in range(0, n, some)]
+        )
+
+    def _mean(self, functions: Functions, every: Array, drawn: Drawn, rows: slice) -> Array:
+        """The means over the draws of some observations."""
+        _, m, _ = drawn.others.shape
+        each = functions(every[m * rows.start : m * rows.stop]).reshape(rows.stop - rows.start, m, -1)
         if drawn.weights is not None:
-            each *= drawn.weights[:, :, None]
-        return functions, each.mean(axis=1)
+            each = each * drawn.weights[rows, :, None]
+        return np.asarray(each.mean(axis=1))
 
 
 def whitened(draws: Array) -> Functions:

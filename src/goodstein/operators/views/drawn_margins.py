@@ -70,8 +70,7 @@ class DrawnMargins(DrawnView):
         return f"the distribution of {named(self.column, names)}"
 
     def seen(self, points: Array, domain: Domain) -> Array:
-        basis = None if domain.discrete else domain.basis
-        columns = points if basis is None else points @ basis
+        columns = columns_of(points, domain)
         if self.column is None:
             return columns
         width = columns.shape[1] // domain.dim  # two where a column is an angle
@@ -79,13 +78,19 @@ class DrawnMargins(DrawnView):
 
     def functions(self, draws: Array) -> Functions:
         ordered = np.sort(draws, axis=0)
-        return lambda x: _ranked(x, ordered, self.degree)
+        return lambda x: ranked(x, ordered, self.degree).reshape(len(x), -1)
 
     def _arguments(self) -> list[str]:
         return [str(self.degree), *([] if self.column is None else [f"column={self.column}"])]
 
 
-def _ranked(x: Array, ordered: Array, degree: int) -> Array:
-    """ω(F_j(x_j)) for all columns j; where draws tie, F_j is halfway up the step."""
+def columns_of(points: Array, domain: Domain) -> Array:
+    """The coordinates that a user knows of points where the kernel of an embedding looks."""
+    basis = None if domain.discrete else domain.basis
+    return points if basis is None else points @ basis
+
+
+def ranked(x: Array, ordered: Array, degree: int) -> Array:
+    """ω(F_j(x_j)) for all columns j, (n, m, degree); where draws tie, F_j is halfway up the step."""
     u = np.column_stack([shares_below(x[:, j], column) for j, column in enumerate(ordered.T)])
-    return legendre(u, degree)[..., 1:].reshape(len(x), -1)
+    return legendre(u, degree)[..., 1:]
