@@ -664,6 +664,7 @@ VIEWS = {
     "the mean direction": gs.Harmonics(1),
     "variances and correlations": gs.DrawnMoments(2),
     "the distributions of single columns": gs.DrawnMargins(),
+    "where columns lie": gs.DrawnMargins(1),
     "how probable observations are": gs.DrawnLevel(),
     "rank correlations of columns": gs.DrawnPairs(),
     "how many events there are, early and late": gs.Timing(),

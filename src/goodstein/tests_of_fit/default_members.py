@@ -14,6 +14,7 @@ against draws of the model, where it has a sampler,
     - **closeness**: mean embeddings with kernels finer than the data are wide;
     - **directions**: mean embeddings of which weak directions are made strong;
     - **moments**: means, second moments, radius, or mean and spread of residuals along covariates;
+    - **location**: where all columns lie, by their ranks;
     - **margins**: the distribution of each column, or of residuals;
     - **pairs**: how columns go together, whatever their distributions are;
     - **level**: how probable observations are, where the model has a log density.
@@ -303,6 +304,7 @@ def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
         "closeness": closeness,
         "directions": [Entry(regularised, once)],
         "drawn moments": [Entry(moment) for moment in moments],
+        "location": [Entry(DrawnMargins(1, None, embedding))],
         "margins": [Entry(DrawnMargins(3, column, embedding)) for column in columns],
         "pairs": [Entry(DrawnPairs(degree, embedding)) for degree in _degrees(domain)],
         "level": [Entry(DrawnLevel(3, embedding))] if _has_levels(problem, drawn) else [],

@@ -65,9 +65,9 @@ class DrawnMargins(DrawnView):
             require_columns(self, (self.column,), domain)
 
     def looks_at(self, names: Names = None) -> str:
-        if self.column is None:
-            return "the distributions of single columns"
-        return f"the distribution of {named(self.column, names)}"
+        if self.column is not None:
+            return f"the distribution of {named(self.column, names)}"
+        return "where columns lie" if self.degree == 1 else "the distributions of single columns"
 
     def seen(self, points: Array, domain: Domain) -> Array:
         columns = columns_of(points, domain)
