@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import goodstein as gs
+from goodstein.data.points import Points
 from goodstein.nulls.base import JointCalibration
+from goodstein.nulls.combine import combined
+from goodstein.pipeline.compose import compose
+from goodstein.tests_of_fit.default_members import default_collection, shares_of
 
 Array = np.ndarray
 RNG = np.random.Generator
@@ -157,34 +161,44 @@ def instead(model: Any, test: Test = KSD, **options: Any) -> Test:
 
 @dataclass(frozen=True)
 class Kept(gs.MonteCarlo):
-    """`MonteCarlo` that keeps its draws and the members of the collection."""
+    """`MonteCarlo` that keeps its draws and the collection."""
 
     found: list[Any] = field(default_factory=list)
 
     def calibrate_jointly(self, collection: Any, **options: Any) -> JointCalibration:
         joint = super().calibrate_jointly(collection, **options)
-        self.found.append((joint.draws, [repr(member.operator) for member in collection.problems]))
+        self.found.append((collection, joint.draws))
         return joint
 
 
+class Simulated(NamedTuple):
+    """The library's collection for a model and n observations, and its joint null distribution."""
+
+    collection: Any
+    draws: Array
+    shares: Array
+
+    def pvalue(self, data: Array) -> float:
+        statistics = self.collection.with_data(Points(data)).statistics()
+        return combined(JointCalibration(statistics, self.draws), self.shares).calibration.pvalue
+
+
 @lru_cache(maxsize=8)
-def simulated_once(model: Any, n: int, count: int) -> tuple[Array, list[str]]:
-    """Joint draws of the members of `aggregated_test` under a model, and the members."""
+def simulated_once(model: Any, n: int, count: int) -> Simulated:
+    """What `aggregated_test` makes of a model with the seed 1, once for all data sets of n rows."""
     null = Kept(count)
-    gs.aggregated_test(model.sample(n, np.random.default_rng(0)), model, null=null, workers=1, rng=1)
-    return null.found[0]
-
-
-@dataclass(frozen=True)
-class Once(gs.MonteCarlo):
-    """`MonteCarlo` with the draws that were made for another sample of the same model and the same seeds."""
-
-    model: Any = None
-
-    def calibrate_jointly(self, collection: Any, *, workers: Any, rng: RNG) -> JointCalibration:
-        draws, members = simulated_once(self.model, len(collection.data), self.n_resamples)
-        assert members == [repr(member.operator) for member in collection.problems]
-        return JointCalibration(collection.statistics(workers), draws)
+    data = model.sample(n, np.random.default_rng(0))
+    result = gs.aggregated_test(data, model, null=null, workers=1, rng=1)
+    collection, draws = null.found[0]
+    kinds = default_collection(compose(data, model))
+    entries = iter(zip((entry for kind in kinds.values() for entry in kind), shares_of(kinds), strict=True))
+    shares: list[float] = []
+    # They are in the order of the entries, of which the audit may have left out some.
+    for name in (repr(problem.operator) for problem, _ in collection.groups):
+        shares += next(some for entry, some in entries if name.startswith(repr(entry.operator)[:-1]))
+    found = Simulated(collection, draws, np.array(shares) / sum(shares))
+    assert found.pvalue(data) == result.pvalue
+    return found
 
 
 def aggregated(data: Any, model: Any, *, rng: RNG) -> Any:
@@ -192,11 +206,11 @@ def aggregated(data: Any, model: Any, *, rng: RNG) -> Any:
 
     Of durations and of y given x, whose samples are censored as the data are or keep x, 199 each time.
     """
-    simulated = isinstance(data, np.ndarray) and getattr(model, "has_sample", hasattr(model, "sample"))
-    null: Any = Once(499, model) if simulated else "auto"
-    if isinstance(data, gs.Censored | gs.Paired):  # what is simulated depends on the data, so each time anew
-        null = gs.MonteCarlo(199)
-    return gs.aggregated_test(data, model, null=null, workers=1, rng=1 if simulated else rng)
+    if isinstance(data, np.ndarray) and getattr(model, "has_sample", hasattr(model, "sample")):
+        return simulated_once(model, len(data), 499).pvalue(data)
+    # What is simulated of these depends on the data, so each time anew.
+    null: Any = gs.MonteCarlo(199) if isinstance(data, gs.Censored | gs.Paired) else "auto"
+    return gs.aggregated_test(data, model, null=null, workers=1, rng=rng)
 
 
 # What a user would do today.

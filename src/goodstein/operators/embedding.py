@@ -149,10 +149,8 @@ class MeanEmbedding(Operator):
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """Nothing but independent draws: no identity has to hold."""
         _require_sampler(model)
-        seen = _dependence(model, domain, CHECKED, rng)
-        if _chained(seen):
-            # Of independent draws one look in a thousand is wrong, which many users would meet.
-            seen = _dependence(model, domain, AGAIN * CHECKED, rng)
+        # Once for all operators that look at the same draws.
+        seen: Dependence = self._kept(lambda: self._dependence(model, domain), -1, model, domain)
         if _chained(seen):
             message = (
                 f"Successive draws of {model.name} are correlated, with a correlation time of "
@@ -161,6 +159,16 @@ class MeanEmbedding(Operator):
             )
             return [Check("draws", "fail", message)]
         return [Check("draws", "pass", f"Needs independent draws of {model.name}, and no score.")]
+
+    def _dependence(self, model: Any, domain: Domain) -> Dependence:
+        """Whether successive draws depend on each other."""
+        rng = np.random.default_rng([self.seed, 6])
+        # Of independent draws one look in a thousand is wrong, which many users would meet.
+        for n in (CHECKED, AGAIN * CHECKED):
+            seen = dependence([domain.embedded(draw(model, domain, n, rng))], [n])
+            if not _chained(seen):
+                break
+        return seen
 
     def on(self, domain: Domain) -> MeanEmbedding:
         """With the kernel of choice on this domain."""
@@ -183,11 +191,6 @@ class MeanEmbedding(Operator):
             f"{name}={getattr(self, name)}" for name, usual in own.items() if getattr(self, name) != usual
         ]
         return f"MeanEmbedding({', '.join(said)})"
-
-
-def _dependence(model: Any, domain: Domain, n: int, rng: np.random.Generator) -> Dependence:
-    """Whether successive draws of a model depend on each other."""
-    return dependence([domain.embedded(draw(model, domain, n, rng))], [n])
 
 
 def _chained(seen: Dependence) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from goodstein.auditing.skewness import carrying, too_skewed
 from goodstein.data.points import draw
 from goodstein.domains import Domain
 from goodstein.errors import InputError, given
+from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.operators.embedding import CHUNK, Drawn, EmbeddingFeatures, MeanEmbedding
 from goodstein.operators.views.base import FiniteView
@@ -28,6 +29,9 @@ PROBES = 2000
 
 class DrawnView(FiniteView):
     """T f(x_i) = f(x_i) − mean_b f(y_ib) for few functions f, with the draws of a :class:`MeanEmbedding`."""
+
+    bounded: ClassVar[bool] = False
+    """Whether the functions are bounded by few times their spread: then no tail is too heavy for them."""
 
     @abstractmethod
     def functions(self, draws: Array) -> Functions:
@@ -67,7 +71,7 @@ class DrawnView(FiniteView):
         """Independent draws, and functions that are not too heavy for random signs."""
         embedding = self._embedding(domain)
         checks = embedding.conditions(model, domain, data, rng)
-        if data is None or any(check.status == "fail" for check in checks):
+        if self.bounded or data is None or any(check.status == "fail" for check in checks):
             return checks
         # Always the same draws: whether a test is refused must not be left to chance.
         drawn = embedding.points(domain, draw(model, domain, PROBES, np.random.default_rng(0)))
@@ -98,18 +102,14 @@ class DrawnView(FiniteView):
         every = self.seen(drawn.others.reshape(-1, k), domain)
         functions = self.functions(every)
         # Not all draws at once: of many columns there are many functions.
-        some = max(1, CHUNK // m)
-        return functions, np.vstack(
-            [self._mean(functions, every, drawn, slice(i, min(i + some, n))) for i in range(0, n, some)]
-        )
-
-    def _mean(self, functions: Functions, every: Array, drawn: Drawn, rows: slice) -> Array:
-        """The means over the draws of some observations."""
-        _, m, _ = drawn.others.shape
-        each = functions(every[m * rows.start : m * rows.stop]).reshape(rows.stop - rows.start, m, -1)
-        if drawn.weights is not None:
-            each = each * drawn.weights[rows, :, None]
-        return np.asarray(each.mean(axis=1))
+        means = []
+        for rows in cut(0, n, max(1, CHUNK // m)):
+            seen = functions(every[m * rows.start : m * rows.stop])
+            each = seen.reshape(-1, m, seen.shape[1])
+            if drawn.weights is not None:
+                each = each * drawn.weights[rows, :, None]
+            means.append(each.mean(axis=1))
+        return functions, np.concatenate(means)
 
 
 def whitened(draws: Array) -> Functions:

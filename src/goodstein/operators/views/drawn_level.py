@@ -65,6 +65,8 @@ class DrawnLevel(DrawnView):
     degree: int = 3
     operator: Operator | None = None
 
+    bounded = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
@@ -94,13 +96,13 @@ class DrawnLevel(DrawnView):
         return FiniteFeatures(np.vstack([features.tau, beside]), features.drawn)
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
-        """Independent draws, and no more: the functions are bounded."""
+        """Independent draws, and a log density."""
         if not model.has_logpdf:
             raise InputError(
                 f"DrawnLevel looks at the log density, but {model.name} has none.",
                 remedy="Give the model `logpdf`, up to a constant, or use DrawnRadius() or DrawnMargins().",
             )
-        return self._embedding(domain).conditions(model, domain, data, rng)
+        return super().conditions(model, domain, data, rng)
 
     def _leveled(self, model: Any, domain: Domain, drawn: Drawn, data: Any) -> FiniteFeatures:
         functions, means = self._known(model, domain, drawn)

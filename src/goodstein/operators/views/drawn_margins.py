@@ -53,6 +53,8 @@ class DrawnMargins(DrawnView):
     column: int | None = None
     operator: Operator | None = None
 
+    bounded = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()

@@ -56,6 +56,8 @@ class DrawnPairs(DrawnView):
     degree: int = 2
     operator: Operator | None = None
 
+    bounded = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
