@@ -234,6 +234,23 @@ def test_rounded_data_of_the_same_law_are_not_taken_for_the_same(decimals):
         assert rows.among(data[order]).all() and rows.among(data[order[:100]]).all()
 
 
+def test_rows_in_single_precision_are_recognised():
+    data = x(200)
+    single = data.astype(np.float32)
+    for fitted, tested in ((data, single), (single, data)):
+        known = Normal.fit(fitted).provenance.rows.among(np.asarray(tested, float)[::-2])
+        assert known.all() and len(known) == 100
+        assert not Normal.fit(fitted).provenance.rows.among(np.asarray(x(200, seed=1), tested.dtype)).any()
+    with pytest.raises(gs.InputError, match="made of these very data"):
+        gs.ksd_test(single, scipy.stats.gaussian_kde(data.T), rng=1)
+    assert gs.ksd_test(single, Normal.fit(data), rng=1).null == gs.FittedWildBootstrap()
+
+
+def test_data_too_large_to_be_squared_are_not_taken_for_fitted():
+    data = 1e200 * x(50, 1)
+    assert not gs.as_model(scipy.stats.norm(0.0, 1.0)).provenance.concerns(data)
+
+
 def test_states_of_a_lattice_are_recognised_where_there_are_enough_of_them():
     few, many = (np.sign(x(200, d)) for d in (2, 12))
     assert not Ising.fit(few, penalty=0.1).provenance.concerns(np.sign(x(200, 2, seed=1)))
@@ -270,13 +287,42 @@ def test_the_warning_names_the_call_that_is_right():
     right = r"fitted to these very data.*null=FittedWildBootstrap\(\) or ParametricBootstrap\(\)"
     with pytest.warns(gs.CalibrationWarning, match=right):
         gs.ksd_test(data, Normal.fit(data), null=FAST, rng=1)
-    with pytest.warns(gs.CalibrationWarning, match=r"to all of these rows and no others, or to none"):
-        gs.ksd_test(data[:30], Normal.fit(data), null=FAST, rng=1)
-    with pytest.warns(gs.CalibrationWarning, match=r"fitted to 60 of these 70 rows"):
+    part = r"other rows than those that are tested: .*gs\.split.*; or test all rows of the fit: ksd_test"
+    for test in (gs.fssd_test, lambda *given, rng: gs.ksd_test(given[0][:30], given[1], null=FAST, rng=rng)):
+        with pytest.warns(gs.CalibrationWarning, match=part):
+            test(data, Normal.fit(data), rng=1)
+    with pytest.warns(gs.CalibrationWarning, match="60 of these 70 rows.*all of these rows and no others"):
         gs.ksd_test(np.vstack([data, x(10, seed=1)]), Normal.fit(data), null=FAST, rng=1)
     own = gs.Model(score=lambda y: -y).remember(Fit(None, SeenRows(data)))
     with pytest.warns(gs.CalibrationWarning, match=r"Fit it to some of the rows.*gs\.split\(data"):
         gs.ksd_test(data, own, null=FAST, rng=1)
+
+
+def test_a_large_pvalue_after_a_fit_that_nothing_takes_account_of_decides_nothing():
+    data = x(200)
+    with pytest.warns(gs.CalibrationWarning):
+        result = gs.mmd_test(data, Normal.fit(data), rng=1)
+    assert result.pvalue > 0.05
+    why = "the model was fitted to these very data, and the test takes no account of that."
+    assert result.undecided() == why and f"Cannot decide: {why}" in str(result)
+    with pytest.warns(gs.CalibrationWarning):
+        wrong = gs.mmd_test(data**3, Normal.fit(data**3), rng=1)
+    assert "Strong evidence" in str(wrong) and wrong.undecided() == ""
+
+
+@pytest.mark.parametrize(
+    ("test", "effect"),
+    [
+        (lambda *given, rng: gs.ksd_test(*given, tolerance=0.05, rng=rng), "is conservative"),
+        (lambda *given, rng: gs.equivalence_test(*given, margin=0.3, rng=rng), "may be too small"),
+    ],
+    ids=["tolerance", "equivalence"],
+)
+def test_where_a_model_may_be_wrong_no_null_distribution_is_advised_that_would_be_refused(test, effect):
+    data = x(100)
+    with pytest.warns(gs.CalibrationWarning, match=rf"the p-value {effect}.*test it on the others") as told:
+        test(data, Normal.fit(data), rng=1)
+    assert not any("null=" in str(warning.message) for warning in told)
 
 
 @pytest.mark.parametrize(

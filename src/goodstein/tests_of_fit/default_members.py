@@ -67,6 +67,7 @@ from goodstein.operators import (
 )
 from goodstein.operators.views.base import View
 from goodstein.operators.views.drawn import DrawnView, whitened
+from goodstein.operators.views.drawn_level import is_flat
 from goodstein.patterns.distances import Distances
 from goodstein.patterns.innovations import Innovations
 from goodstein.patterns.marks import OfMarks
@@ -106,9 +107,6 @@ SOME = 500
 
 NEARLY_ZERO = 1e-100
 """Where parts are smaller than this some are zero sooner or later, in the data or in one of many samples."""
-
-FLAT = 1e-9
-"""Log densities that differ by less than this share of their size are those of a uniform law."""
 
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
@@ -335,9 +333,7 @@ def _has_levels(problem: Problem, drawn: Array) -> bool:
     model = problem.model
     if not isinstance(model, Model) or model.estimated or not model.has_logpdf:
         return False
-    level = model.logpdf(drawn)
-    ends = level[np.isfinite(level)]
-    return bool(len(ends) and np.ptp(ends) > FLAT * max(1.0, np.abs(ends).max()))
+    return not is_flat(model.logpdf(drawn))
 
 
 def _whitens(points: Array) -> bool:
