@@ -324,7 +324,7 @@ def test_the_code_is_zero_whatever_the_verdict(data):
     strict = record("test", data, "normal:mean=3,3", "--seed", 1, "--level", 1e-9)
     assert strict["reject"] is False and strict["level"] == 1e-9
     shown = run("test", data, "normal:mean=3,3", "--seed", 1, "--level", 1e-9).stdout
-    assert "At level 1e-09 the model is not rejected." in shown
+    assert "At level 1e-09 nothing is decided." in shown
 
 
 def test_check_and_its_report(data, tmp_path):

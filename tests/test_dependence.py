@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.linalg import toeplitz
 from scipy.stats import binom
@@ -202,11 +203,33 @@ def test_every_test_warns_of_dependent_rows_and_names_the_effective_sample_size(
 @pytest.mark.parametrize("null", [gs.MonteCarlo(99), gs.Spectral(), gs.WildBootstrap(99, flip=0.4)], ids=repr)
 def test_a_null_distribution_for_independent_rows_is_called_so(null):
     x = autoregression(0.9, 400, seed=2)
-    if isinstance(null, gs.WildBootstrap):
-        assert any("takes them for independent" in note for note in gs.ksd_test(x, PLANE, null=null).notes)
-        return
-    with pytest.warns(gs.CalibrationWarning, match=r"takes them for independent.*null=WildBootstrap\(\)"):
-        gs.ksd_test(x, PLANE, null=null, rng=1)
+    how = "flip=0.4 signs change too soon" if isinstance(null, gs.WildBootstrap) else "takes them for indep"
+    with pytest.warns(gs.CalibrationWarning, match=rf"{how}.*null=WildBootstrap\(\)"):
+        result = gs.ksd_test(x, PLANE, null=null, rng=1)
+    # A true model: what it says is no evidence.
+    assert result.pvalue <= 0.05 and "Cannot decide: the rows depend on each other" in str(result)
+
+
+def test_who_says_that_rows_are_independent_is_taken_at_their_word():
+    result = gs.ksd_test(autoregression(0.9, 400, seed=2), PLANE, null=gs.WildBootstrap(99, flip=0.5), rng=1)
+    assert "Strong evidence" in str(result) and "takes them for independent" in str(result)
+
+
+@QUIET
+def test_a_large_pvalue_of_wrong_rows_that_come_first_is_not_called_lack_of_evidence():
+    """As in many a simulation: a tenth of the rows is wrong, and these are the first."""
+    x = PLANE.sample(500, rng=1)
+    x[:50] = 4.0
+    result = gs.ksd_test(x, PLANE, rng=1)
+    assert result.pvalue > 0.05
+    assert "Cannot decide: in their order 500 rows are worth about" in str(result)
+    assert gs.ksd_test(np.random.default_rng(1).permutation(x), PLANE, rng=1).pvalue <= 0.01
+
+
+def test_doubtful_dependence_that_an_autoregression_does_not_see_is_none():
+    for seed in range(200):
+        found = dependence([np.random.default_rng(seed).standard_normal((60, 1))], [60])
+        assert found.clear or not found.found or found.time > 1.001
 
 
 def test_sorted_rows_are_not_called_dependent_and_the_note_says_by_what_they_are_sorted():
@@ -214,6 +237,8 @@ def test_sorted_rows_are_not_called_dependent_and_the_note_says_by_what_they_are
     for rows in (x[np.argsort(x[:, 1])], x[np.argsort(-x[:, 1])]):
         result = gs.ksd_test(rows, PLANE, rng=1)
         assert any("sorted by column 1" in note for note in result.notes)
+        named = gs.ksd_test(pd.DataFrame(rows, columns=["width", "height"]), PLANE, rng=1)
+        assert any("sorted by height" in note for note in named.notes)
         assert not any("depend on each other in" in note for note in result.notes)
     assert sorted_by(x) is None
     assert sorted_by(gs.datasets.skye_lavas()) == 2  # published in the order of a trend

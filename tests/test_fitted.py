@@ -270,13 +270,42 @@ def test_the_warning_names_the_call_that_is_right():
     right = r"fitted to these very data.*null=FittedWildBootstrap\(\) or ParametricBootstrap\(\)"
     with pytest.warns(gs.CalibrationWarning, match=right):
         gs.ksd_test(data, Normal.fit(data), null=FAST, rng=1)
-    with pytest.warns(gs.CalibrationWarning, match=r"to all of these rows and no others, or to none"):
-        gs.ksd_test(data[:30], Normal.fit(data), null=FAST, rng=1)
-    with pytest.warns(gs.CalibrationWarning, match=r"fitted to 60 of these 70 rows"):
+    part = r"other rows than those that are tested: .*gs\.split.*; or test all rows of the fit: ksd_test"
+    for test in (gs.fssd_test, lambda *given, rng: gs.ksd_test(given[0][:30], given[1], null=FAST, rng=rng)):
+        with pytest.warns(gs.CalibrationWarning, match=part):
+            test(data, Normal.fit(data), rng=1)
+    with pytest.warns(gs.CalibrationWarning, match="60 of these 70 rows.*all of these rows and no others"):
         gs.ksd_test(np.vstack([data, x(10, seed=1)]), Normal.fit(data), null=FAST, rng=1)
     own = gs.Model(score=lambda y: -y).remember(Fit(None, SeenRows(data)))
     with pytest.warns(gs.CalibrationWarning, match=r"Fit it to some of the rows.*gs\.split\(data"):
         gs.ksd_test(data, own, null=FAST, rng=1)
+
+
+def test_a_large_pvalue_after_a_fit_that_nothing_takes_account_of_decides_nothing():
+    data = x(200)
+    with pytest.warns(gs.CalibrationWarning):
+        result = gs.mmd_test(data, Normal.fit(data), rng=1)
+    assert result.pvalue > 0.05
+    why = "the model was fitted to these very data, and the test takes no account of that."
+    assert result.undecided() == why and f"Cannot decide: {why}" in str(result)
+    with pytest.warns(gs.CalibrationWarning):
+        wrong = gs.mmd_test(data**3, Normal.fit(data**3), rng=1)
+    assert "Strong evidence" in str(wrong) and wrong.undecided() == ""
+
+
+@pytest.mark.parametrize(
+    ("test", "effect"),
+    [
+        (lambda *given, rng: gs.ksd_test(*given, tolerance=0.05, rng=rng), "is conservative"),
+        (lambda *given, rng: gs.equivalence_test(*given, margin=0.3, rng=rng), "may be too small"),
+    ],
+    ids=["tolerance", "equivalence"],
+)
+def test_where_a_model_may_be_wrong_no_null_distribution_is_advised_that_would_be_refused(test, effect):
+    data = x(100)
+    with pytest.warns(gs.CalibrationWarning, match=rf"the p-value {effect}.*test it on the others") as told:
+        test(data, Normal.fit(data), rng=1)
+    assert not any("null=" in str(warning.message) for warning in told)
 
 
 @pytest.mark.parametrize(

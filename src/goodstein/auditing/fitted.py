@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,25 @@ SPLIT = "first, second = gs.split(data, rng=0)"
 
 QUESTION = Question("other data than those of the fit")
 
+MOSTLY = 0.5
+"""Share of rows in common, of the larger of both, from which on large p-values mean nothing."""
 
-def check_fitted(model: AnyModel, observations: Any, *, corrected: bool, remedy: str | None) -> list[Check]:
+
+class Advice(NamedTuple):
+    """What is said of a model that was fitted to the same data by a test for which the usual is not right."""
+
+    remedy: str
+    effect: str = "so the p-value is conservative: the model fits too well by design"
+
+
+def check_fitted(
+    model: AnyModel, observations: Any, *, corrected: bool, advice: Advice | None = None
+) -> list[Check]:
     """Whether observations are rows that the model was fitted to.
 
     That is no harm where the null distribution is `corrected` for it, unless the fit has no parameters: then
-    nothing corrects for it. `remedy` says what to do in place of the usual advice.
+    nothing corrects for it. Without `advice` the usual one is given, and large p-values are said to mean
+    nothing.
     """
     fit = model.provenance
     if fit is None:
@@ -45,12 +58,12 @@ def check_fitted(model: AnyModel, observations: Any, *, corrected: bool, remedy:
     found = f"was fitted to {_which(known)}"
     if fit.method is None and isinstance(fit.rows, SeenMoments):
         found = "has the mean of these very data to the last digit, as if fitted to them or they to it"
+    large = ""
+    if advice is None and np.count_nonzero(known) >= MOSTLY * max(len(fit.rows), len(known)):
+        large = f"the model {found}, and the test takes no account of that"
+    advice = advice or Advice(_remedy(model, fit, known))
     return [
-        QUESTION.warned(
-            f"{model.name} {found}, so the p-value is conservative: the model fits too well by design. "
-            f"{remedy or _remedy(model, fit, known)}",
-            loud=True,
-        )
+        QUESTION.warned(f"{model.name} {found}, {advice.effect}. {advice.remedy}", loud=True, large=large)
     ]
 
 
@@ -62,7 +75,12 @@ def _which(known: BoolArray) -> str:
 
 def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
     if not fit.exact(known):
-        return "Fit it to all of these rows and no others, or to none of them."
+        if not known.all():
+            return "Fit it to all of these rows and no others, or to none of them."
+        some = f"Fit it to other rows than those that are tested: {SPLIT}"
+        if fit.influence is None:
+            return f"{some}."
+        return f"{some}; or test all rows of the fit: ksd_test and aggregated_test take account of it."
     again = fit.refit is not None and model.has_sample
     if fit.influence is not None:
         corrected = given("null", "FittedWildBootstrap()")

@@ -18,7 +18,9 @@ class Check:
 
     With ``asymptotic`` a warning concerns null distributions that hold for large samples only, and
     not those that simulate the model. A ``loud`` one is also given as a warning of Python's, as asymptotic
-    ones are. ``of_data`` says that it concerns these very data, rather than Stein's identity.
+    ones are. ``of_data`` says that it concerns these very data, rather than Stein's identity. ``small`` and
+    ``large`` say why small or large p-values mean nothing, where they do not: the verdict is then that
+    nothing is decided.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Check:
     asymptotic: bool = False
     loud: bool = False
     of_data: bool = False
+    small: str = ""
+    large: str = ""
     accepts: Accepts | None = field(default=None, compare=False, repr=False)
     """Whether another operator would pass this check, where trying is worth while."""
 
@@ -45,9 +49,11 @@ class Question:
         """It could not be looked at."""
         return Check(self.name, "skip", message)
 
-    def warned(self, message: str, *, asymptotic: bool = False, loud: bool = False) -> Check:
+    def warned(
+        self, message: str, *, asymptotic: bool = False, loud: bool = False, small: str = "", large: str = ""
+    ) -> Check:
         """Something may be wrong."""
-        return Check(self.name, "warn", message, asymptotic, loud)
+        return Check(self.name, "warn", message, asymptotic, loud, small=small, large=large)
 
     def failed(
         self, message: str, *, asymptotic: bool = False, of_data: bool = False, accepts: Accepts | None = None
@@ -85,6 +91,11 @@ class AuditReport(Report):
     def messages(self, status: Status) -> tuple[str, ...]:
         """What the checks with this outcome say."""
         return tuple(check.message for check in self.checks if check.status == status)
+
+    def doubt(self, *, small: bool) -> str:
+        """Why a small p-value, or a large one, means nothing; empty where nothing speaks against it."""
+        reasons = (check.small if small else check.large for check in self.checks)
+        return next(filter(None, reasons), "")
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "valid": self.valid, "checks": [asdict(check) for check in self.checks]}

@@ -5,7 +5,8 @@ by principal components. At every scale L = 1, 2, 4, … the sums of L successiv
 next ones. The largest of these autocorrelations, over scales and components, is compared with those of the
 same rows in random orders. So rows whose order means nothing, whatever their law and number, are called
 dependent once in a hundred times, and certainly so once in a thousand. Random signs are cautious once in
-twenty times: weak dependence in short samples would go unnoticed otherwise.
+twenty times, where an autoregression sees something too: weak dependence in short samples would go unnoticed
+otherwise.
 
 *How much.* The correlation time is τ = 1 + 2 Σ_k ρ_k, from an autoregression for each component whose order
 Akaike's criterion chooses, the longest of those that matter; n rows are worth n/τ independent ones.
@@ -133,7 +134,8 @@ def dependence(described: Sequence[Array], sequences: Sequence[int], *, stated: 
     if not ways or (times < FOUND and not stated):
         return Dependence(lengths, pvalue=pvalue, stated=stated)
     time = correlation_time(np.concatenate([scores for scores, _ in ways]), lengths)
-    least = 1.0 + 1e-9 if times >= FOUND else 1.0
+    # Doubtful dependence that an autoregression does not see either is none.
+    least = 1.0 + 1e-9 if times >= CLEAR else 1.0
     return Dependence(lengths, max(least, time), pvalue, stated=stated)
 
 

@@ -105,7 +105,7 @@ class CheckResult(Report):
         """One of "rejected", "not rejected", "undecided" and "invalid"."""
         if not self.audit.valid:
             return "invalid"
-        if not self.test.smallest_pvalue <= self.level:
+        if self.test.undecided(self.level):
             return "undecided"
         return "rejected" if self.test.pvalue <= self.level else "not rejected"
 
@@ -121,8 +121,7 @@ class CheckResult(Report):
         if self.decision == "invalid":
             return f"The p-value is not valid: the audit refused this test and was overruled; {p}."
         if self.decision == "undecided":
-            least = f"so few observations or draws have no p-value below {self.test.smallest_pvalue:.3g}."
-            return f"Cannot decide at level {self.level:g}: {self.test.limit or least}"
+            return f"Cannot decide at level {self.level:g}: {self.test.undecided(self.level)}"
         return f"The model does not fit: {p}." if self.rejected else f"No evidence against the model: {p}."
 
     @property

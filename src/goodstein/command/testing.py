@@ -89,6 +89,8 @@ def verdict(result: TestResult, level: float) -> str:
     rejected = rejects(result, level)
     if rejected is None:
         return "  There is no p-value."
+    if result.undecided(level):
+        return f"  At level {level:g} nothing is decided."
     return f"  At level {level:g} the model is {'rejected' if rejected else 'not rejected'}."
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.auditing.fitted import check_fitted
+from goodstein.auditing.fitted import Advice, check_fitted
 from goodstein.constraints import check_count, check_flag, check_share, number
 from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
@@ -167,7 +167,7 @@ class Monitor(Report):
                     problem.model,
                     data.observations,
                     corrected=False,
-                    remedy="Watch rows that took no part in the fit.",
+                    advice=Advice("Watch rows that took no part in the fit."),
                 )
             )
             # All or nothing: what cannot be looked at leaves the monitor as it was.

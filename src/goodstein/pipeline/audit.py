@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.fitted import check_fitted
+from goodstein.auditing.fitted import Advice, check_fitted
 from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
@@ -17,6 +17,7 @@ from goodstein.auditing.serial import Dependence
 from goodstein.auditing.skewness import check_alone, check_skewness, standing_alone
 from goodstein.auditing.weights import check_weights
 from goodstein.auxiliary.functions import ProductOfParts
+from goodstein.data.base import Data
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Euclidean, Lattice, Simplex
 from goodstein.engine.executors import one_blas_thread
@@ -74,11 +75,16 @@ MATRICES = 2_000_000
 SPARSE = 40
 """Independent observations below which hardly anything can be told."""
 
+SHUFFLE = "if the order means nothing, shuffle the rows"
+
+NOTICEABLE = 1.01
+"""Correlation times below this take nothing away."""
+
 
 def observed_checks(
     problem: Problem,
     null: Null | None,
-    refit: str | None = None,
+    advice: Advice | None = None,
     *,
     others: Sequence[Operator] = (),
     dependence: Dependence | None = None,
@@ -86,17 +92,18 @@ def observed_checks(
 ) -> list[Check]:
     """What is seen in the data themselves, before the null distribution is drawn.
 
-    `null` is the null method that will be used, None where a test has a method of its own; `refit` says
-    what to do about a model that was fitted to the same data, None where the usual advice holds; `others` are
+    `null` is the null method that will be used, None where a test has a method of its own; `advice` is about
+    a model that was fitted to the same data, None where the usual one holds; `others` are
     operators beside the problem's; `dependence` is what the order of the data says to all of them, None for
     the problem's alone. Unless `thorough`, nothing is drawn from the model.
     """
     corrected = (null is not None and null.refits) or problem.operator.corrects_fit
-    found = check_fitted(problem.model, problem.observations, corrected=corrected, remedy=refit)
+    found = check_fitted(problem.model, problem.observations, corrected=corrected, advice=advice)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     if problem.data.weights is not None:
         found += check_weights(problem.data.weights, problem.form.diagonal())
-    found += check_order(problem.dependence if dependence is None else dependence, null)
+    order = problem.dependence if dependence is None else dependence
+    found += check_order(order, null, problem.data)
     alone = check_standing_alone(problem, thorough)
     found += alone
     if null is not None and not (null.simulates or null.bears_skewness or others or alone):
@@ -191,18 +198,20 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
     return problem.form.diagonal() if drawn is None else drawn
 
 
-def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
+def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[Check]:
     """Whether rows depend on each other in their order, and what that means for the null distribution."""
-    question, n, time = Question("independent rows"), dependence.n, dependence.time
-    if dependence.sorted_by is not None:
+    question, n, worth = Question("independent rows"), dependence.n, _few_digits(dependence.effective)
+    if (column := dependence.sorted_by) is not None:
+        names = [*data.as_columns()] or [f"column {k}" for k in range(column + 1)]
         return [
             question.warned(
-                f"The rows are sorted by column {dependence.sorted_by}, or nearly so, and their order says "
-                "nothing about time; whether they depend on each other could not be looked for. Draws of a "
-                "Markov chain are Chains([data])."
+                f"The rows are sorted by {names[column]}, or nearly so, and their order says nothing about "
+                "time; whether they depend on each other could not be looked for. Draws of a Markov chain "
+                "are Chains([data])."
             )
         ]
-    named = isinstance(null, WildBootstrap) and null.flip != "auto"
+    flip = null.flip if isinstance(null, WildBootstrap) else "auto"
+    named = not isinstance(flip, str)
     allowed = null is not None and null.allows(dependence)
     if not dependence.found or not (dependence.clear or (allowed and not named)):
         return []
@@ -210,29 +219,45 @@ def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
     if dependence.stated:
         how = "are draws of Markov chains"
     elif not dependence.clear:
-        how = f"may {how}; one random order in {round(1 / dependence.pvalue)} would show as much"
-    message = (
-        f"The rows {how}: their correlation time is {time:.3g} rows, so {n} of them are worth about "
-        f"{dependence.effective:.3g} independent ones."
-    )
-    if allowed:
-        if named:
-            return [question.warned(message)]
-        batches = len(dependence.batches)
-        message += f" Random signs change between batches of rows only, of which there are {batches}."
-        if dependence.effective < SPARSE:
-            message += " That is little to decide on: draw more."
-        if not dependence.stated:
-            message += " If the order means nothing, shuffle the rows."
-    else:
-        method = "This test" if null is None else type(null.given).__name__
-        message += (
-            f" {method} takes them for independent, and its p-value is too small. Use "
-            f"{given('null', 'WildBootstrap()')}, or every {math.ceil(2 * time)}th row; if the order means "
-            "nothing, shuffle the rows."
+        how = f"may {how}, though one random order in {round(1 / dependence.pvalue)} would show as much"
+    message = f"The rows {how}."
+    if dependence.time > NOTICEABLE:
+        message = (
+            f"The rows {how}: their correlation time is {dependence.time:.3g} rows, so {n} of them are worth "
+            f"about {worth} independent ones."
         )
-    # Who names a flip of one half says that rows are independent; who has chains knows that they are not.
-    return [question.warned(message, loud=dependence.certain and not (named or dependence.stated))]
+    if allowed and named:
+        return [question.warned(message)]
+    if not allowed:
+        method = "This test" if null is None else type(null.given).__name__
+        wrong = f"{method} takes them for independent"
+        if named and flip != 0.5:
+            wrong = f"With flip={flip:g} signs change too soon for that"
+        message += (
+            f" {wrong}, and its p-value is too small. Use {given('null', 'WildBootstrap()')}, or one row in "
+            f"{math.ceil(2 * dependence.time)}{'.' if dependence.stated else f'; {SHUFFLE}.'}"
+        )
+        # Who names a flip of one half says that rows are independent.
+        loud = dependence.certain and flip != 0.5
+        small = "" if flip == 0.5 else "the rows depend on each other, and the test does not know that"
+        return [question.warned(message, loud=loud, small=small)]
+    batches = len(dependence.batches)
+    message += f" Random signs change between batches of rows only, of which there are {batches}."
+    if dependence.effective < SPARSE:
+        message += " That is little to decide on: more are needed."
+    if dependence.stated:
+        # Who has chains knows that their draws are not independent.
+        return [question.warned(message)]
+    large = ""
+    if dependence.clear and dependence.effective < min(SPARSE, 0.5 * n):
+        large = f"in their order {n} rows are worth about {worth}; if it means nothing, shuffle them"
+    message += f" {SHUFFLE.capitalize()}."
+    return [question.warned(message, loud=dependence.certain, large=large)]
+
+
+def _few_digits(number: float) -> str:
+    """Three digits, without an exponent where that can be."""
+    return f"{float(f'{number:.3g}'):g}"
 
 
 def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Check]:

@@ -503,13 +503,39 @@ class TestResult(Report):
             )
         return self.asked[0]
 
+    def undecided(self, level: float = SMALL) -> str:
+        """Why the test decides nothing at a level, whatever the p-value is; empty where it does.
+
+        Either no p-value can be so small, or what the audit found speaks against taking this one at its word:
+        a small one of rows that depend on each other, if the test takes them for independent; a large one of
+        a model that was fitted to the same data, if nothing takes account of that.
+
+        Parameters
+        ----------
+        level
+            The level.
+
+        Examples
+        --------
+        >>> import goodstein as gs
+        >>> model = gs.families.Normal(0, 1)
+        >>> print(gs.ksd_test([99.0, 100.0, 101.0], model, rng=1).undecided())
+        3 observations have no p-value below 0.25 with WildBootstrap; use null=MonteCarlo().
+        """
+        check_share(level, "level")
+        if self.smallest_pvalue > level:
+            least = f"so few observations or draws have no p-value below {self.smallest_pvalue:.3g}."
+            return self.limit or least
+        reason = self.audit.doubt(small=self.pvalue <= level)
+        return f"{reason}." if reason else ""
+
     def _verdict(self) -> str:
         if not self.audit.valid:
             return "The p-value is not valid: the audit refused this test and was overruled."
         if self.undefined:
             return "Undefined: the two models are too alike on these data to be compared."
-        if self.smallest_pvalue > SMALL:
-            return f"Cannot decide: {self.limit}"
+        if reason := self.undecided():
+            return f"Cannot decide: {reason}"
         if self.pvalue > SMALL:
             return f"No evidence {self.claim}."
         if self.pvalue > VERY_SMALL:

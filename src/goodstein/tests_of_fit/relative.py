@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.fitted import Advice
 from goodstein.auditing.report import AuditReport
 from goodstein.constraints import check_flag
 from goodstein.data.base import Data
@@ -50,7 +51,7 @@ have.
 EQUAL = 1e-8
 """Stein matrices that differ by no more than this, relative to their size, are the same but for rounding."""
 
-OTHER_DATA = "Compare models that were fitted to other data."
+OTHER_DATA = Advice("Compare models that were fitted to other data.")
 
 STRIPS = 64
 """Each strip of rows reports one number per column, so that memory stays a multiple of n."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.fitted import SPLIT, Advice
 from goodstein.auditing.report import AuditReport
 from goodstein.constraints import number
 from goodstein.engine.executors import Workers, check_workers
@@ -19,6 +20,9 @@ from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.result import TestResult
 from goodstein.results.tolerance import roots, tolerance_of
+
+ON_OTHERS = Advice(f"Fit it to some of the rows and test it on the others: {SPLIT}.")
+"""No null distribution takes account of a fit where the model may be wrong."""
 
 
 def tolerant_test(
@@ -80,11 +84,11 @@ def random_signs(null: Any) -> WildBootstrap:
 
 
 def looked_at(
-    problem: Problem, null: WildBootstrap, seeds: Seeds, audit: bool
+    problem: Problem, null: WildBootstrap, seeds: Seeds, audit: bool, advice: Advice = ON_OTHERS
 ) -> tuple[AuditReport, list[str]]:
     """The audit of a problem, and what there is to tell of it."""
     report = quick_audit(problem, np.random.default_rng(seeds[0]))
-    report = report.extended(observed_checks(problem, null, thorough=audit))
+    report = report.extended(observed_checks(problem, null, advice, thorough=audit))
     if audit:
         require_valid([report])
     return report, [*overruled(report), *caveats(report, simulated=False)]
