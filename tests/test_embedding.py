@@ -23,7 +23,7 @@ def test_the_matrix_is_that_of_the_definition():
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((5, 2)), rng.standard_normal((5, 3, 2))
     everything = np.concatenate([x, y.reshape(-1, 2)])
-    h = EmbeddingFeatures(x, Drawn(y, everything)).form(gs.Gaussian(0.7)).matrix()
+    h = EmbeddingFeatures(x, Drawn(y.reshape(-1, y.shape[2]), y, everything)).form(gs.Gaussian(0.7)).matrix()
     for i in range(5):
         for j in range(5):
             a, b = np.vstack([x[i], y[i]]), np.vstack([x[j], y[j]])
@@ -35,7 +35,7 @@ def test_landmarks_are_a_projection():
     """Against k(x, Z) k(Z, Z)⁻¹ k(Z, y), by a linear solver."""
     rng = np.random.default_rng(2)
     x, y, z = rng.standard_normal((4, 1)), rng.standard_normal((4, 2, 1)), np.linspace(-2, 2, 6)[:, None]
-    h = EmbeddingFeatures(x, Drawn(y, z)).form(gs.Gaussian(0.6)).matrix()
+    h = EmbeddingFeatures(x, Drawn(y.reshape(-1, 1), y, z)).form(gs.Gaussian(0.6)).matrix()
     tau = gaussian(x, z, 0.6) - np.mean([gaussian(y[:, b], z, 0.6) for b in range(2)], axis=0)
     np.testing.assert_allclose(h, tau @ np.linalg.solve(gaussian(z, z, 0.6), tau.T), atol=1e-8)
 

@@ -502,6 +502,38 @@ def test_the_collection_has_pairs_where_there_are_some():
         assert [operator.degree for operator in found] == degrees
 
 
+def test_what_is_uniform_has_no_levels_and_rounding_is_not_taken_for_some():
+    square = gs.families.Uniform(gs.Box([0, 0], [1, 1]))
+    with pytest.raises(gs.InputError, match=r"all places are equally probable\. Use MeanEmbedding\(\)"):
+        gs.ksd_test(square.sample(60, rng=1), square, operator=gs.DrawnLevel())
+
+    def model(noise):
+        def logpdf(z):
+            return 700.0 + np.where(z[:, 0] < 0.5, 0.0, 1.0) + noise * np.sin(1e6 * z[:, 0])
+
+        return gs.Model(
+            logpdf=logpdf, sample=lambda n, rng: rng.uniform(size=(n, 1)), domain=gs.Box(0, 1), batched=True
+        )
+
+    x = np.random.default_rng(3).uniform(size=(50, 1))
+    exact, rounded = (drawn(gs.DrawnLevel(), x, model(noise)) for noise in (0.0, 1e-13))
+    np.testing.assert_array_equal(exact, rounded)
+    assert len(np.unique(drawn(gs.DrawnLevel(), x, model(1e-6)).round(6), axis=0)) > 40
+
+
+def test_levels_where_the_density_is_zero_or_infinite():
+    model = gs.families.Gamma(0.5, 1.0)
+    draws = gs.Model(
+        logpdf=lambda z: np.where(z[:, 0] > 0, model.logpdf(np.maximum(z, 1e-300)), np.inf),
+        sample=lambda n, rng: rng.gamma(0.5, 1.0, (n, 1)),
+        domain=gs.Euclidean(1),
+        batched=True,
+    )
+    x = np.array([[0.0], [5.0], [1e9]])  # infinite, small, and zero but for underflow
+    tau = drawn(gs.DrawnLevel(1, gs.MeanEmbedding(2000)), x, draws)
+    np.testing.assert_allclose(tau[[0, 2], 0], [np.sqrt(3), -np.sqrt(3)], atol=0.1)
+
+
 def test_drawn_margins_do_not_see_the_scale_of_the_axis():
     """F(x) is the same for exp(x), and uniform under the model: Legendre polynomials have mean zero."""
     x = np.random.default_rng(6).normal(size=(300, 1))

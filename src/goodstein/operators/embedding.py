@@ -125,7 +125,7 @@ class MeanEmbedding(Operator):
         if nearby is not None:
             ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
             weights = (ratio / ratio.mean()).reshape(n, self.draws)
-        return Drawn(others, self.points(domain, landmarks), weights)
+        return Drawn(drawn, others, self.points(domain, landmarks), weights)
 
     def sampled(self, model: Any, domain: Domain, n: int) -> tuple[Array, Array]:
         """Landmarks, and the draws for n observations one after another, always the same."""
@@ -214,8 +214,13 @@ def _require_sampler(model: Any) -> None:
 
 @dataclass(frozen=True)
 class Drawn(Located):
-    """Draws for each of n observations, (n, m, k), landmarks Z, (L, k), and weights of the draws, (n, m)."""
+    """Draws for each of n observations, landmarks Z, (L, k), and weights of the draws, (n, m).
 
+    Of the draws there are `rows` as the model has made them, (nm, d), and the `others` at which the kernel
+    looks, (n, m, k).
+    """
+
+    rows: Array
     others: Array
     landmarks: Array
     weights: Array | None = None
@@ -234,7 +239,8 @@ class Drawn(Located):
         """These and the others, one after another, seen at the landmarks of these."""
         parts = [self, *others]
         weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
-        return Drawn(np.concatenate([p.others for p in parts]), self.landmarks, np.concatenate(weights))
+        rows, points = np.concatenate([p.rows for p in parts]), np.concatenate([p.others for p in parts])
+        return Drawn(rows, points, self.landmarks, np.concatenate(weights))
 
     @cached_property
     def frame(self) -> Frame:

@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check
 from goodstein.constraints import check_count
+from goodstein.data.points import draw
 from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
@@ -19,6 +20,13 @@ from goodstein.operators.views.base import Names
 from goodstein.operators.views.drawn import DrawnView, Functions
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
+
+SOME = 100
+"""Draws that show whether all places are equally probable."""
+SAME = 1e-12
+"""Log densities that differ by less than this share of the largest are equal but for rounding."""
+FLAT = 1e-9
+"""The same of all of them: those of a uniform law."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,8 +41,8 @@ class DrawnLevel(DrawnView):
     in n, up to a logarithm, and there is no kernel.
 
     Neither units, nor linear maps of the coordinates, nor the normalising constant count. It is blind to
-    departures along sets of equal density, such as a rotation of the standard normal law, and to everything
-    if q is uniform.
+    departures along sets of equal density, such as a rotation of the standard normal law, and refused
+    if q is uniform. Levels that are equal but for rounding, as those of many states are, count as equal.
 
     Parameters
     ----------
@@ -76,22 +84,30 @@ class DrawnLevel(DrawnView):
         return "how probable observations are"
 
     def functions(self, draws: Array) -> Functions:
-        ordered = np.sort(draws)
-        return lambda level: legendre(shares_below(level, ordered), self.degree)[:, 1:]
+        # From the largest on, in steps of the rounding: a constant in the log density changes nothing.
+        ends = draws[np.isfinite(draws)]
+        largest = float(ends.max()) if len(ends) else 0.0
+        step = SAME * float(np.abs(ends).max(initial=1.0))
+        ordered = np.sort(np.rint((draws - largest) / step))
+
+        def functions(level: Array) -> Array:
+            return legendre(shares_below(np.rint((level - largest) / step), ordered), self.degree)[:, 1:]
+
+        return functions
 
     def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """f(x_i) − mean_b f(y_ib)."""
         inner = self._embedding(domain).features(model, domain, data)
-        return self._leveled(model, domain, inner.drawn, data)
+        return self._leveled(model, inner.drawn, data)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """The functions stay those of the first model: to first order only what their mean is counts."""
         inner = self._embedding(domain).features_near(model, nearby, domain, data)
-        return self._leveled(model, domain, inner.drawn, data)
+        return self._leveled(model, inner.drawn, data)
 
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
         """The others are compared with all draws of the data."""
-        functions, means = self._known(model, domain, features.drawn)
+        functions, means = self._known(model, features.drawn)
         beside = functions(model.logpdf(others)) - means.mean(axis=0)
         return FiniteFeatures(np.vstack([features.tau, beside]), features.drawn)
 
@@ -102,18 +118,23 @@ class DrawnLevel(DrawnView):
                 f"DrawnLevel looks at the log density, but {model.name} has none.",
                 remedy="Give the model `logpdf`, up to a constant, or use DrawnRadius() or DrawnMargins().",
             )
+        if model.has_sample and is_flat(model.logpdf(draw(model, domain, SOME, np.random.default_rng(0)))):
+            raise InputError(
+                f"DrawnLevel sees nothing in {model.name}, under which all places are equally probable.",
+                remedy="Use MeanEmbedding() or DrawnMargins().",
+            )
         return super().conditions(model, domain, data, rng)
 
-    def _leveled(self, model: Any, domain: Domain, drawn: Drawn, data: Any) -> FiniteFeatures:
-        functions, means = self._known(model, domain, drawn)
+    def _leveled(self, model: Any, drawn: Drawn, data: Any) -> FiniteFeatures:
+        functions, means = self._known(model, drawn)
         return FiniteFeatures(functions(model.logpdf(data)) - means, drawn)
 
-    def _known(self, model: Any, domain: Domain, drawn: Drawn) -> tuple[Functions, Array]:
+    def _known(self, model: Any, drawn: Drawn) -> tuple[Functions, Array]:
         """The functions, and their means over the draws of each observation; once for many samples."""
 
         def make() -> tuple[Functions, Array]:
             n, m, _ = drawn.others.shape
-            level = model.logpdf(self._embedding(domain).sampled(model, domain, n)[1])
+            level = model.logpdf(drawn.rows)
             functions = self.functions(level)
             each = functions(level).reshape(n, m, -1)
             if drawn.weights is not None:
@@ -125,3 +146,15 @@ class DrawnLevel(DrawnView):
 
     def _arguments(self) -> list[str]:
         return [str(self.degree)]
+
+
+def is_flat(level: Array) -> bool:
+    """Whether log densities are those of a uniform law, up to rounding.
+
+    >>> import numpy as np
+    >>> from goodstein.operators.views.drawn_level import is_flat
+    >>> is_flat(np.log([0.5, 0.5, 0.5 + 1e-12])), is_flat(np.log([0.5, 0.4]))
+    (True, False)
+    """
+    ends = level[np.isfinite(level)]
+    return not len(ends) or bool(np.ptp(ends) <= FLAT * max(1.0, np.abs(ends).max()))
