@@ -137,6 +137,20 @@ def test_class_is_not_a_model():
         InputError, match=r"is the class Normal, not one of its instances. Call it.*Normal\(...\)"
     ):
         as_model(families.Normal)
+    with pytest.raises(InputError, match=r"or fit it: Normal\.fit\(\.\.\.\)"):
+        as_model(families.Normal)
+    with pytest.raises(InputError, match=r"or fit it: WeibullFitter\(\)\.fit\(\.\.\.\)"):
+        as_model(pytest.importorskip("lifelines").WeibullFitter)
+
+
+def test_a_fit_of_scipy_says_how_to_write_its_distribution():
+    from scipy import stats
+
+    x = np.random.default_rng(1).normal(size=30)
+    fitted = stats.fit(stats.norm, x, [(-5, 5), (0.1, 5)])
+    with pytest.raises(InputError, match=r"Pass scipy\.stats\.norm\(\*fitted\.params\)"):
+        as_model(fitted)
+    assert as_model(stats.norm(*fitted.params)).has_logpdf
 
 
 def test_describe():

@@ -167,6 +167,22 @@ def test_one_dimension_may_be_flat_or_a_column():
     np.testing.assert_array_equal(gs.stein_matrix(x, LINE), gs.stein_matrix(x[:, None], LINE))
 
 
+@pytest.mark.parametrize("unit", [1e100, 1e-100])
+@pytest.mark.parametrize("test", [gs.ksd_test, gs.aggregated_test])
+def test_sizes_that_no_bandwidth_can_have_are_about_the_data_and_not_about_the_kernel(test, unit):
+    said = r"`data`: distances of \S+ between points are beyond the range.*Rescale the data and the model"
+    refused(test, unit * POINTS[:, 0], LINE, match=said, rng=1)
+
+
+def test_arrays_that_lie_the_wrong_way_are_told_how_they_lie():
+    rng = np.random.default_rng(1)
+    refused(gs.ksd_test, rng.normal(size=(2, 50)), PLANE, match=r"Rows are observations: pass data\.T")
+    chains = list(rng.normal(size=(4, 50)))
+    refused(gs.ksd_test, chains, LINE, match=r"chain of one parameter, pass Chains\(list\(data\)\); else")
+    assert gs.ksd_test(gs.Chains(chains), LINE, rng=1).n == 200
+    refused(gs.ksd_test, rng.normal(size=(50, 3)), PLANE, match="Pass the columns that the model describes")
+
+
 def test_all_points_equal_leave_no_bandwidth_and_the_way_out_works():
     x = np.ones((10, 2))
     refused(gs.ksd_test, x, PLANE, match=r"all 10 points are equal.*IMQ\(bandwidth=1\.0\)")

@@ -234,6 +234,23 @@ def test_rounded_data_of_the_same_law_are_not_taken_for_the_same(decimals):
         assert rows.among(data[order]).all() and rows.among(data[order[:100]]).all()
 
 
+def test_rows_in_single_precision_are_recognised():
+    data = x(200)
+    single = data.astype(np.float32)
+    for fitted, tested in ((data, single), (single, data)):
+        known = Normal.fit(fitted).provenance.rows.among(np.asarray(tested, float)[::-2])
+        assert known.all() and len(known) == 100
+        assert not Normal.fit(fitted).provenance.rows.among(np.asarray(x(200, seed=1), tested.dtype)).any()
+    with pytest.raises(gs.InputError, match="made of these very data"):
+        gs.ksd_test(single, scipy.stats.gaussian_kde(data.T), rng=1)
+    assert gs.ksd_test(single, Normal.fit(data), rng=1).null == gs.FittedWildBootstrap()
+
+
+def test_data_too_large_to_be_squared_are_not_taken_for_fitted():
+    data = 1e200 * x(50, 1)
+    assert not gs.as_model(scipy.stats.norm(0.0, 1.0)).provenance.concerns(data)
+
+
 def test_states_of_a_lattice_are_recognised_where_there_are_enough_of_them():
     few, many = (np.sign(x(200, d)) for d in (2, 12))
     assert not Ising.fit(few, penalty=0.1).provenance.concerns(np.sign(x(200, 2, seed=1)))

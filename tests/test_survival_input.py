@@ -574,3 +574,11 @@ def test_the_callers_arrays_stay_their_own():
     assert data.durations[0] == 1.0 and data.event_observed[0]
     with pytest.raises(ValueError, match="read-only"):
         data.durations[0] = 5.0
+
+
+def test_a_model_in_another_unit_is_not_blamed_on_the_data():
+    """Exponential with a mean of a second, durations in days: nothing is left of its probability."""
+    data = gs.Censored([3.0, 70.0, 900.0, 1400.0], [True, True, False, True])
+    for test in (gs.ksd_test, gs.aggregated_test):
+        with pytest.raises(gs.InputError, match=r"shortest duration, 3, .*the same unit"):
+            test(data, gs.families.Exponential(1e-5), rng=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,10 +54,11 @@ def unusable(reason: str, remedy: str | None = None) -> InputError:
 def require_instance(model: Any) -> None:
     """Raise for a class where one of its instances is meant."""
     if isinstance(model, type):
-        raise InputError(
-            f"`model` is the class {model.__name__}, not one of its instances. "
-            f"Call it with parameters: {model.__name__}(...)."
-        )
+        how = f"Call it with parameters: {model.__name__}(...)"
+        if hasattr(model, "fit"):
+            # Of ours it is a method of the class, and elsewhere one of an instance.
+            how += f", or fit it: {model.__name__}{'' if inspect.ismethod(model.fit) else '()'}.fit(...)"
+        raise InputError(f"`model` is the class {model.__name__}, not one of its instances. {how}.")
 
 
 class Own:

@@ -68,7 +68,9 @@ def as_data(
         guess = None if other_columns is None or x.ndim != 1 else other_columns(1)
         raise _refused(f"has shape {array.shape}, expected {expected}: {rule}.{hint}", guess)
     if dim is not None and x.shape[1] != dim:
-        guess = None if other_columns is None else other_columns(x.shape[1])
+        guess = _lying(x, dim)
+        if guess is None and other_columns is not None:
+            guess = other_columns(x.shape[1])
         raise _refused(
             f"has {_count(x.shape[1], 'column')}, but {where} has {_count(dim, 'dimension')}.",
             guess or "Pass the columns that the model describes, or a model of these columns.",
@@ -244,6 +246,15 @@ def _is_mapped(array: Any) -> bool:
 
 def _refused(reason: str, remedy: str | None = None) -> InputError:
     return InputError(reason, argument="data", predicate=True, remedy=remedy)
+
+
+def _lying(x: Array, dim: int) -> str | None:
+    """What to do about an array whose rows and columns look exchanged; None where they do not."""
+    if len(x) == dim < x.shape[1]:
+        return "Rows are observations: pass data.T."
+    if dim == 1 < len(x) < x.shape[1]:
+        return "If each row is a chain of one parameter, pass Chains(list(data)); else data.ravel()."
+    return None
 
 
 def _count(k: int, noun: str) -> str:

@@ -55,6 +55,12 @@ def from_distribution(rv: Any) -> Model:
         return _multivariate(rv)
     if "gaussian_kde" in names:
         return _kernel_density(rv)
+    if "FitResult" in names:
+        family = getattr(getattr(rv, "_dist", None), "name", "...")
+        raise unusable(
+            "a result of scipy.stats.fit holds parameters, and is not a distribution.",
+            f"Pass scipy.stats.{family}(*fitted.params).",
+        )
     _refuse(rv, "is not a distribution")
 
 

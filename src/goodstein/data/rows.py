@@ -41,7 +41,7 @@ class SeenRows:
     ν = 1/r; recognised is what falls short of the quantile at 10⁻⁶. Recognised are also these rows, or
     the `whole` data that they are a part of, in their order, unless chance could have made that too. So a few
     rows used twice can go unnoticed among rounded data, and where there are few states even many. Rows that
-    were changed in between, if only by a unit, are not recognised.
+    were changed in between, if only by a unit, are not recognised; single precision is no change.
     """
 
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
@@ -70,7 +70,10 @@ class SeenRows:
         keys = _keys(rows)
         known = np.fromiter((key in self._counts for key in keys), bool, len(keys))
         if not known.any():
-            return nothing
+            if _is_single(rows) == _is_single(self.values):
+                return nothing
+            # One of both went through single precision.
+            return SeenRows(_single(self.values), discrete=self._discrete).among(_single(rows))
         counts = Counter(keys)
         tied = self._discrete or len(self._counts) < len(self) or len(counts) < len(keys)
         natural = tied or bool((np.round(rows[known], DECIMALS) == rows[known]).all())
@@ -140,7 +143,10 @@ class SeenMoments:
         nothing = np.zeros(n, bool)
         if x.shape[1] != len(self.mean) or not np.ptp(x, axis=0).all():
             return nothing
-        mean, spread, steps = x.mean(axis=0), x.std(axis=0), _steps(x)
+        with np.errstate(over="ignore"):
+            mean, spread, steps = x.mean(axis=0), x.std(axis=0), _steps(x)
+        if not np.isfinite(spread).all():  # squares of such numbers are no floats
+            return nothing
         away, rounding = np.abs(mean) / spread, self.epsilon * (100.0 + 10.0 * math.sqrt(n))
         gaps = [(np.abs(self.mean - mean) / spread, 1.0 + away, steps / spread)]
         if self.variances is not None:
@@ -173,6 +179,16 @@ def _keys(rows: Array) -> list[bytes]:
     """Each row's bits."""
     raw, width = rows.tobytes(), rows.shape[1] * rows.itemsize
     return [raw[start : start + width] for start in range(0, len(raw), width)]
+
+
+def _single(rows: Array) -> Array:
+    """Rows as single precision leaves them."""
+    with np.errstate(over="ignore"):
+        return rows.astype(np.float32).astype(np.float64)
+
+
+def _is_single(rows: Array) -> bool:
+    return bool(np.array_equal(_single(rows), rows))
 
 
 def _digest(rows: Array) -> bytes:

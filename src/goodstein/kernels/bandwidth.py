@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goodstein.constraints import number
+from goodstein.constraints import LARGEST, number
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
@@ -15,6 +15,9 @@ from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
 MAX_POINTS = 1000
+
+FARTHEST = 1e-5 * LARGEST
+"""Distances up to which, and down to whose inverse, all multiples that are in use can be bandwidths."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,7 @@ class Median:
         lower = upper if count % 2 else float(squared[: count // 2].max())
         median = 0.5 * (math.sqrt(lower) + math.sqrt(upper))
         if not math.isfinite(median) or (median == 0 and not squared.any() and np.ptp(points, axis=0).any()):
-            reason = f"values of magnitude {np.abs(points).max():.1g} are beyond the range in which distances"
-            remedy = "Rescale the data and the model to other units."
-            raise InputError(f"{reason} can be squared.", argument="data", remedy=remedy)
+            raise _beyond(f"values of magnitude {np.abs(points).max():.1g}")
         if median == 0:
             positive = np.sqrt(squared[squared > 0])
             if not positive.size:
@@ -69,7 +70,15 @@ class Median:
                 remedy = "Check the data, or pass a kernel with a bandwidth, for example IMQ(bandwidth=1.0)."
                 raise BandwidthError(reason, argument="data", remedy=remedy)
             median = float(positive.mean())
+        if not 1.0 / FARTHEST <= median <= FARTHEST:
+            raise _beyond(f"distances of {median:.1g} between points")
         return self.scale * median
+
+
+def _beyond(what: str) -> InputError:
+    remedy = "Rescale the data and the model to other units."
+    reason = f"{what} are beyond the range in which kernels and their derivatives are floats."
+    return InputError(reason, argument="data", remedy=remedy)
 
 
 def _squared_distances(points: Array) -> Array:

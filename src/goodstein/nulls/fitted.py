@@ -29,8 +29,11 @@ FEW = 10
 """Observations for each parameter below which first order does not tell enough."""
 
 
-def refit() -> str:
+def refit(problem: Problem) -> str:
     """What can be done instead."""
+    fit = problem.model.provenance
+    if fit is not None and fit.refit is not None and problem.model.has_sample:
+        return f"Use {given('null', 'ParametricBootstrap()')}, which fits every simulated sample anew."
     return f"Use {given('null', 'ParametricBootstrap(fit)')}, with the function that fitted it."
 
 
@@ -135,7 +138,7 @@ class FittedWildBootstrap(WildBootstrap):
         null = cls(n_resamples)
         try:
             influence = null._influence(problem)
-            _require_more(*influence.values.shape, warned=False)
+            _require_more(problem, influence, warned=False)
             _require_known(problem, influence)
         except Explained:  # the test itself has more to say of what is wrong
             return None
@@ -154,7 +157,7 @@ class FittedWildBootstrap(WildBootstrap):
     ) -> JointCalibration:
         problems = collection.problems
         influence = self._influence(problems[0])
-        _require_more(*influence.values.shape)
+        _require_more(problems[0], influence)
         around = Around(influence)
         forms = [around.form(problem) for problem in problems]
         n, p = influence.values.shape
@@ -200,7 +203,7 @@ class FittedWildBootstrap(WildBootstrap):
             raise InputError(
                 f"FittedWildBootstrap: {name} was fitted by {fit.method}, for which there are no influence "
                 "values.",
-                remedy=refit(),
+                remedy=refit(problem),
             )
         if len(fit.rows) != n:
             raise InputError(
@@ -302,20 +305,21 @@ def _require_known(problem: Problem, influence: Influence) -> None:
     operator = problem.fitted_operator
     if problem.form.n != len(influence.values):
         reason = f"{problem.operator!r} tests some of the observations, and the fit was to all of them."
-        raise InputError(f"FittedWildBootstrap: {reason}", remedy=refit())
+        raise InputError(f"FittedWildBootstrap: {reason}", remedy=refit(problem))
     unknown = operator.diagonal_counts or operator.changes_model
     if unknown or joined_features(problem.features, []) is None:
         raise InputError(
             f"FittedWildBootstrap does not know how the features of {problem.operator!r} change with the "
             "parameters.",
-            remedy=refit(),
+            remedy=refit(problem),
         )
 
 
-def _require_more(n: int, p: int, *, warned: bool = True) -> None:
+def _require_more(problem: Problem, influence: Influence, *, warned: bool = True) -> None:
     """Warn or raise where observations are few for the number of parameters."""
+    n, p = influence.values.shape
     found = f"{n} observations are few for {p} fitted parameters: what these do is known to first order only."
     if n <= 2 * p:
-        raise InputError(f"FittedWildBootstrap: {found}", remedy=refit())
+        raise InputError(f"FittedWildBootstrap: {found}", remedy=refit(problem))
     if n < FEW * p and warned:
-        warn(f"{found} {refit()}")
+        warn(f"{found} {refit(problem)}")

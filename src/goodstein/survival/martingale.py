@@ -129,6 +129,14 @@ class Martingale(DurationOperator):
         weight: Array = events.astype(np.float64)
         if self.transform == "cdf":
             points, weight = -np.expm1(-cumulative), weight * np.exp(-cumulative)
+            if np.ptp(points) == 0.0 < np.ptp(data.durations):
+                shortest = float(data.durations.min())
+                raise InputError(
+                    f"under {model.name} nothing lasts longer than the shortest duration, {shortest:.3g}, or "
+                    "with a probability that is zero but for rounding.",
+                    argument="data",
+                    remedy="Check that the model and the durations have the same unit.",
+                )
         elif self.transform == "hazard":
             require_finite(cumulative, np.ones(n, bool), model, "cumulative hazard")
         else:
