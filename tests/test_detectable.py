@@ -131,6 +131,13 @@ def test_the_summary_has_a_line_of_it():
     result = gs.ksd_test(x, FAMILY.Normal(0.0, 1.0), rng=1)
     assert f"a KSD of {result.detectable_ksd:.3g} in four of five samples" in result.summary()
     assert "four of five" not in gs.mmd_test(x, FAMILY.Normal(0.0, 1.0), rng=1).summary()
+    with pytest.raises(gs.InputError, match=r"no Stein discrepancy for detectable\(\) to ask\. Use ksd_test"):
+        gs.mmd_test(x, FAMILY.Normal(0.0, 1.0), rng=1).detectable()
+    found = gs.fssd_test(x, FAMILY.Normal(0.0, 1.0), rng=1)
+    assert f"an FSSD of {found.detectable_ksd:.3g} in four of five samples" in found.summary()
+    assert "finite-set Stein discrepancy" in str(found.detectable())
+    both = gs.aggregated_test(x, FAMILY.Normal(0.0, 1.0), null=gs.WildBootstrap(199), rng=1)
+    assert "in a member that looks at" in both.summary() and "a KSD of" in both.summary()
     assert gs.ksd_test(x, lambda x: -x, null=gs.WildBootstrap(9), rng=1).detectable_ksd is None
 
 

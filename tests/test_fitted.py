@@ -298,6 +298,13 @@ def test_the_warning_names_the_call_that_is_right():
         gs.ksd_test(data, own, null=FAST, rng=1)
 
 
+def test_a_test_by_draws_decides_nothing_for_a_kernel_density_of_the_same_rows():
+    data = x(100)
+    with pytest.warns(gs.CalibrationWarning, match="made of these very data"):
+        result = gs.mmd_test(data, scipy.stats.gaussian_kde(data.T), rng=1)
+    assert result.pvalue > 0.05 and result.undecided() == "the model is made of these very data."
+
+
 def test_a_large_pvalue_after_a_fit_that_nothing_takes_account_of_decides_nothing():
     data = x(200)
     with pytest.warns(gs.CalibrationWarning):

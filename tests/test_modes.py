@@ -8,6 +8,7 @@ import scipy.stats as st
 
 import goodstein as gs
 from goodstein.auditing.modes import DEPTH, check_modes
+from goodstein.operators.mode_search import find_modes
 
 FAMILY = gs.families
 
@@ -136,3 +137,51 @@ def test_a_sampler_of_a_users_own_is_not_called_where_it_is_not_needed():
 
     x = FAMILY.Normal(5.0, 1.0).sample(50, rng=1)
     assert gs.ksd_test(x, bare(FAR, sample), rng=1).notes == ()
+
+
+def density(family):
+    """Its logarithm alone, and a score: no sampler that would show what the data do not."""
+    return gs.Model(logpdf=family.logpdf, score=family.score, domain=family.domain, batched=True, name="bare")
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_a_mode_in_which_no_data_are_is_told_where_there_is_a_log_density(d):
+    """As after a Markov chain that never left one of two modes: the score alone sees nothing wrong."""
+    model = mixture(8.0, (0.7, 0.3), d)
+    x = FAMILY.Normal([-8.0] + [0.0] * (d - 1)).sample(300, rng=3)
+    result = gs.ksd_test(x, density(model), rng=1)
+    assert result.pvalue > 0.05
+    (note,) = result.notes
+    assert "has a mode at [8.0" in note and "about 30% of the mass" in note and "Perturbed()" in note
+    assert gs.ksd_test(x, density(model), operator=gs.Perturbed(), rng=1).pvalue < 0.01
+    assert gs.ksd_test(x, bare(model), rng=1).notes == ()  # nobody can know
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        FAMILY.Normal([1.0, 2.0], [[1.0, 0.9], [0.9, 1.0]]),
+        FAMILY.StudentT(2.0, 0.0, 1.0),
+        FAMILY.Gamma(0.5, 1.0),
+        FAMILY.LogNormal(0.0, 2.0),
+        mixture(1.0),
+    ],
+    ids=lambda family: type(family).__name__,
+)
+def test_no_mode_is_missed_where_there_is_one(family):
+    notes = gs.ksd_test(family.sample(200, rng=1), density(family), rng=1).notes
+    assert not any("mode" in note for note in notes)
+
+
+def test_compiled_densities_are_asked_for_few_numbers_of_rows():
+    shapes = []
+
+    def logpdf(z):
+        shapes.append(len(z))
+        return FAR.logpdf(z)
+
+    model = gs.Model(logpdf=logpdf, score=FAR.score, domain=FAR.domain, batched=True)
+    x = FAMILY.Normal(-5.0, 1.0).sample(300, rng=1)
+    del shapes[:]
+    assert len(find_modes(model, FAR.domain, x[:20])) == 2
+    assert set(shapes) <= {32, 64, 128, 256, 512} and sum(shapes) < 3000

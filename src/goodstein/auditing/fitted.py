@@ -50,6 +50,7 @@ def check_fitted(
                 "distribution corrects for a fit without parameters: the p-value would mean nothing. Make it "
                 f"of some of the rows and test it on the others: {SPLIT}.",
                 of_data=True,
+                large=f"the model is made of {_which(known)}",
             )
         ]
     if corrected:

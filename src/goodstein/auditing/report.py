@@ -56,10 +56,16 @@ class Question:
         return Check(self.name, "warn", message, asymptotic, loud, small=small, large=large)
 
     def failed(
-        self, message: str, *, asymptotic: bool = False, of_data: bool = False, accepts: Accepts | None = None
+        self,
+        message: str,
+        *,
+        asymptotic: bool = False,
+        of_data: bool = False,
+        large: str = "",
+        accepts: Accepts | None = None,
     ) -> Check:
         """Something is wrong."""
-        return Check(self.name, "fail", message, asymptotic, of_data=of_data, accepts=accepts)
+        return Check(self.name, "fail", message, asymptotic, of_data=of_data, large=large, accepts=accepts)
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,28 @@ model where it has a sampler, and then the observations have no part in it at al
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from goodstein.auditing.report import Check, Question
 from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, SamplingError, ScoreError, quiet
 from goodstein.models.model import Model
+from goodstein.text import brief
 from goodstein.types import Array, BoolArray
 
 ROWS = 300
 """Points that are looked at: draws of the model, or observations evenly spread over the sample."""
 WIDE, NEAREST, FARTHEST = 24, 2.0, 64.0
 """Starts away from observations, among which a mode may be missing, and how many spreads away they are."""
+FEW = 20
+"""The same where nothing but a missing mode is looked for."""
+SHAPE, LARGEST_SHAPE = 32, 512
+"""Numbers of rows that are rounded up to powers of two, from the first to the second."""
 GROUPS = 12
 """Groups that are climbed from."""
 MOST = 8
@@ -110,6 +117,27 @@ def _found(model: Model, domain: Domain, data: Array, starts: Array | None) -> M
     return _apart(model, domain, tops, *_widths(model, domain, tops, spread))
 
 
+def check_missing(model: Model, domain: Domain, data: Array) -> list[Check]:
+    """A note where the density has a mode that none of the data are near, as after a chain that was stuck.
+
+    A few of the data are enough to tell how far away to start; of the mass no more is known than by Laplace.
+    """
+    rows = np.linspace(0, len(data) - 1, min(len(data), FEW)).astype(np.intp)
+    modes = find_modes(model, domain, data[rows])
+    empty = np.setdiff1d(np.arange(len(modes)), modes.labels(data)) if len(modes) else np.empty(0, np.intp)
+    if not len(empty):
+        return []
+    most = int(empty[np.argmax(modes.shares[empty])])
+    where = brief([float(f"{value:.3g}") for value in modes.centres[most]])
+    return [
+        Question("isolated modes").warned(
+            f"The density of {model.name} has a mode at {where} that lies apart, with about "
+            f"{modes.shares[most]:.0%} of the mass, and none of the data are near. That was not tested: "
+            "scores do not see it. Moves between modes test it: ksd_test(..., operator=Perturbed())."
+        )
+    ]
+
+
 def _none(d: int) -> Modes:
     return Modes(np.empty((0, d)), np.empty((0, d, d)), np.empty(0))
 
@@ -129,8 +157,17 @@ def log_density(model: Model, domain: Domain, x: Array) -> Array:
     inside = domain.contains(x)
     values = np.full(len(x), -np.inf)
     if inside.any():
-        values[inside] = model.logpdf(x[inside])
+        values[inside] = _in_few_shapes(model.logpdf, x[inside])
     return values
+
+
+def _in_few_shapes(function: Callable[[Array], Array], x: Array) -> Array:
+    """A function of rows, asked for numbers of rows of which there are few: compilers look at each anew."""
+    n = len(x)
+    count = max(SHAPE, 1 << (n - 1).bit_length())
+    if count > LARGEST_SHAPE:
+        return function(x)
+    return function(np.concatenate([x, np.broadcast_to(x[-1], (count - n, x.shape[1]))]))[:n]
 
 
 def _lowest(model: Model, domain: Domain, starts: Array, stops: Array) -> Array:
@@ -187,7 +224,7 @@ def _climbed(model: Model, domain: Domain, x: Array, spread: Array) -> Array:
 def _slope(model: Model, domain: Domain, x: Array, spread: Array) -> Array:
     """∇log q in units of the spread, (n, d); for a climb differences will do, which are cheap."""
     if model.has_score:
-        return np.asarray(model.score(x) * spread)
+        return np.asarray(_in_few_shapes(model.score, x) * spread)
     offsets = STEP * spread * np.eye(x.shape[1])
     at = np.concatenate([x[:, None] + offsets, x[:, None] - offsets]).reshape(-1, x.shape[1])
     above, below = log_density(model, domain, at).reshape(2, *x.shape)

@@ -30,6 +30,7 @@ from goodstein.auditing.report import Check
 from goodstein.domains import Chart, Domain, Sphere, Torus
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Kernel, Median, Whitened
+from goodstein.kernels.frames import Located
 from goodstein.models.model import Model
 from goodstein.numerics.distances import placed
 from goodstein.operators.base import Operator, tangent
@@ -251,7 +252,7 @@ class SecondOrder(Operator):
 
 
 @dataclass(frozen=True)
-class DiffusionFeatures:
+class DiffusionFeatures(Located):
     """ξ_i f = Σ_ab M_i,ab ∂_a∂_b f(y_i) + b_i·∇f(y_i), for one scalar test function f.
 
     Points y and drift b, (n, m); diffusion M, (n, m, m), symmetric, None for the identity.
@@ -277,7 +278,7 @@ class DiffusionFeatures:
 
 
 @dataclass(frozen=True)
-class SphereFeatures:
+class SphereFeatures(Located):
     """The second-order operator at unit vectors x with tangential score s, both (n, d)."""
 
     points: Array

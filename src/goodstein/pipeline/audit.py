@@ -43,6 +43,7 @@ from goodstein.operators import (
     Regularised,
     Standardised,
 )
+from goodstein.operators.mode_search import check_missing
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.text import brief
@@ -274,7 +275,10 @@ def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Ch
             drawn = model.sample(DRAWS, np.random.default_rng(0))
         except (InputError, SamplingError):
             drawn = None
-    return check_modes(model, problem.domain, problem.observations, drawn)
+    found = check_modes(model, problem.domain, problem.observations, drawn)
+    if thorough and not found and model.has_logpdf and not model.has_sample:
+        return check_missing(model, problem.domain, problem.observations)
+    return found
 
 
 def check_rounding(problem: Problem) -> list[Check]:

@@ -96,13 +96,15 @@ class Detectable(Report):
     level, power
         The level, and the probability.
     ksd
-        The kernel Stein discrepancy that is found, as a root; None for a collection, whose members have
+        The discrepancy that is found, as a root; None for a collection, whose members have
         discrepancies of different scales.
     moves
         Changes of the data that are found, one at a time, where the domain has such changes. For a collection
         that of the member which finds the smallest.
     notes
         What a reader should know.
+    name
+        What the discrepancy is called.
     """
 
     level: float
@@ -110,12 +112,13 @@ class Detectable(Report):
     ksd: float | None
     moves: tuple[Move, ...]
     notes: tuple[str, ...] = ()
+    name: str = "kernel Stein discrepancy"
 
     def _title(self) -> str:
         return f"Found at level {self.level:g} with probability {self.power:g} or so"
 
     def _tables(self) -> list[Table]:
-        found = [] if self.ksd is None else [("kernel Stein discrepancy", f"{self.ksd:.3g}")]
+        found = [] if self.ksd is None else [(self.name, f"{self.ksd:.3g}")]
         return [Table((), [*found, *((move.change, move.words()) for move in self.moves)])]
 
     def _notes(self) -> tuple[str, ...]:

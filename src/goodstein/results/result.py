@@ -17,6 +17,7 @@ from goodstein.kernels.finite import OwnFunctions
 from goodstein.lazy import deferred
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
+from goodstein.operators.finite_set import FiniteSet
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.detectable import FITTED, Detectable, detectable_square, smallest_moves
@@ -44,6 +45,11 @@ SMALL, VERY_SMALL = 0.05, 0.01
 
 HIDDEN = ("evidence", "critical", "spread")
 """Numbers of a member that a record does without."""
+
+FSSD = FiniteSet.statistic_name
+
+DISCREPANCIES = {Operator.statistic_name: "a KSD", FSSD: "an FSSD"}
+"""Statistics whose roots are discrepancies."""
 
 HEAD = ("looks at", "operator", "kernel", "weight", "KSD²", "p", "adjusted p")
 
@@ -229,16 +235,18 @@ class TestResult(Report):
         ]
 
     def _detectable_row(self) -> list[tuple[str, str]]:
-        ksd = self.detectable_ksd
-        if ksd is None:
+        found, here = self.detectable_ksd, self.statistic
+        what = DISCREPANCIES.get(self.statistic_name)
+        # Members have discrepancies of different scales, and few draws do not show what some of them need.
+        able = [m for m in self.members if math.isfinite(m.critical) and self.smallest_pvalue <= SMALL]
+        for member in able[:1]:
+            here = member.statistic
+            found = math.sqrt(detectable_square(member.critical, member.spread, POWER))
+            what = f"in a member that looks at {member.looks_at} a KSD"
+        if found is None:
             return []
-        here = math.sqrt(max(self.statistic, 0.0))
-        return [
-            (
-                "detectable",
-                f"a KSD of {ksd:.3g} in four of five samples, here {here:.3g} (.detectable(): more)",
-            )
-        ]
+        words = f"{what} of {found:.3g} in four of five samples, here {math.sqrt(max(here, 0.0)):.3g}"
+        return [("detectable", f"{words} (.detectable(): more)")]
 
     def __post_init__(self) -> None:
         draws = np.array(self.null_distribution)
@@ -256,7 +264,7 @@ class TestResult(Report):
         where the statistic is no squared discrepancy, or no p-value can be so small.
         """
         draws = self.null_distribution
-        if self.statistic_name != Operator.statistic_name or self.smallest_pvalue > SMALL:
+        if self.statistic_name not in DISCREPANCIES or self.smallest_pvalue > SMALL:
             return None
         # From its mean on, which is below zero where the parameters were fitted to the same data.
         critical = float(np.quantile(draws, 1.0 - SMALL) - draws.mean())
@@ -295,7 +303,8 @@ class TestResult(Report):
             squares = [ksd**2]
         moves = smallest_moves(self.asked, squares, columns) if squares else ()
         fitted = moves and getattr(self.null, "refits", False)
-        return Detectable(SMALL, POWER, ksd, moves, (FITTED,) if fitted else ())
+        name = f"{'finite-set' if self.statistic_name == FSSD else 'kernel'} Stein discrepancy"
+        return Detectable(SMALL, POWER, ksd, moves, (FITTED,) if fitted else (), name)
 
     def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
         r"""A lower confidence bound of the share of the population that the model cannot explain.
@@ -496,6 +505,11 @@ class TestResult(Report):
 
     def _lead(self, method: str) -> Problem:
         """What was asked first."""
+        if not self.asked and self.operator is None:
+            raise InputError(
+                f"This test has no Stein discrepancy for {method}() to ask.",
+                remedy="Use ksd_test or aggregated_test.",
+            )
         if not self.asked:
             raise InputError(
                 f"This result does not hold the data any more, or no discrepancy for {method}() to ask.",

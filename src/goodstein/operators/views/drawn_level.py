@@ -17,10 +17,12 @@ from goodstein.numerics.ranks import shares_below
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.embedding import Drawn
 from goodstein.operators.views.base import Names
-from goodstein.operators.views.drawn import PROBES, DrawnView, Functions
+from goodstein.operators.views.drawn import DrawnView, Functions
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
 
+SOME = 100
+"""Draws that show whether all places are equally probable."""
 SAME = 1e-12
 """Log densities that differ by less than this share of the largest are equal but for rounding."""
 FLAT = 1e-9
@@ -116,7 +118,7 @@ class DrawnLevel(DrawnView):
                 f"DrawnLevel looks at the log density, but {model.name} has none.",
                 remedy="Give the model `logpdf`, up to a constant, or use DrawnRadius() or DrawnMargins().",
             )
-        if model.has_sample and is_flat(model.logpdf(draw(model, domain, PROBES, np.random.default_rng(0)))):
+        if model.has_sample and is_flat(model.logpdf(draw(model, domain, SOME, np.random.default_rng(0)))):
             raise InputError(
                 f"DrawnLevel sees nothing in {model.name}, under which all places are equally probable.",
                 remedy="Use MeanEmbedding() or DrawnMargins().",
