@@ -46,8 +46,8 @@ def test_median_rule_thins_large_samples_evenly():
     assert Median()(np.repeat(places, 500)[:, None]) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 40, 20_000, 20_001])
-@pytest.mark.parametrize("values", ["normal", "few", "sorted", "mostly zero", "equal", "every second one"])
+@pytest.mark.parametrize("count", [1, 2, 3, 40, 90_000, 90_001])
+@pytest.mark.parametrize("values", ["normal", "few", "sorted", "mostly zero", "equal", "every eleventh"])
 def test_the_middle_is_that_of_all_values(count, values):
     """Sorting says which it is; of many values some are looked at first, and these may mislead."""
     rng = np.random.default_rng(count)
@@ -57,7 +57,7 @@ def test_the_middle_is_that_of_all_values(count, values):
         "sorted": np.sort(rng.exponential(size=count)),
         "mostly zero": np.where(rng.random(count) < 0.7, 0.0, rng.random(count)),
         "equal": np.full(count, 3.0),
-        "every second one": np.where(np.arange(count) % 2 == 0, 9.0, rng.random(count)),
+        "every eleventh": np.where(np.arange(count) % 11 == 0, 9.0, rng.random(count)),
     }[values]
     ordered = np.sort(x)
     assert _middle(x) == (ordered[(count - 1) // 2], ordered[count // 2])
