@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 import goodstein as gs
-from goodstein.engine import reduce
+from goodstein.engine import schemes
 from goodstein.engine.triangle import areas
 
 RESULTS = Path(__file__).with_name("COST.md")
@@ -83,7 +83,7 @@ def _by_strips(x: np.ndarray, model: object, null: gs.WildBootstrap, start: floa
 
     with suppress(KeyboardInterrupt):
         gs.ksd_test(x, model, null=null, workers=1, rng=1, progress=stop)
-    work = areas(reduce.OrthogonalSigns(0, n, null.n_resamples).strips(), n)
+    work = areas(schemes.OrthogonalSigns(0, n, null.n_resamples).strips(), n)
     rate = np.median(np.diff(seen)) / np.mean(work[1 : STRIPS + 1])
     return seen[0] - start + rate * sum(work[1:])
 

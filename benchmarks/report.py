@@ -92,11 +92,16 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def by_number(target: str) -> tuple[int, str]:
+    """Targets in the order of their numbers, and then those that have names."""
+    return (int(target), "") if target.isdigit() else (1 << 30, target)
+
+
 def markdown_table(rows: Sequence[Row], judge: bool) -> str:
     """All rows, in the order of the targets."""
     head = ["target", "what is compared", "measured", "spread", "asked for", "verdict"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    ordered = sorted(rows, key=lambda row: row.target)
+    ordered = sorted(rows, key=lambda row: by_number(row.target))
     lines += ["| " + " | ".join(row.cells(judge)) + " |" for row in ordered]
     return "\n".join(lines)
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from timing import Action
 
 import goodstein as gs
-from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.stein.features import SteinFeatures, SteinForm
 
 Array = npt.NDArray[np.float64]

@@ -119,6 +119,13 @@ def peak_megabytes(code: str) -> float:
     return float(_python(f"{code}\n{_REPORT_PEAK}").strip().splitlines()[-1])
 
 
+def seconds_and_megabytes(before: str, code: str) -> tuple[float, float]:
+    """Wall seconds of some code after other code, and the peak memory of both, in a process of its own."""
+    timed = f"import time\nstart = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)"
+    *_, seconds, peak = _python(f"{before}\n{timed}\n{_REPORT_PEAK}").split()
+    return float(seconds), float(peak)
+
+
 # On Linux ru_maxrss of a process includes the memory that its parent had when it was started (it
 # outlives exec), which here may be gigabytes; the high-water mark of the address space does not.
 _REPORT_PEAK = f"""

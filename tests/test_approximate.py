@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import goodstein as gs
-from goodstein.engine import band, reduce, thin
+from goodstein.engine import band, schemes, thin
 from goodstein.engine.band import band_forms
-from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns
+from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.engine.signs import permutation
 from goodstein.engine.thin import thin_forms
 from goodstein.families import Dirichlet, Exponential, Ising, Normal, VonMisesFisher
@@ -34,7 +34,7 @@ def dense_signs(scheme):
         return scheme.signs.astype(float)
     order, patterns = scheme.order(), []
     for vector in scheme.signs:
-        for row in reduce.hadamard(scheme.blocks):
+        for row in schemes.hadamard(scheme.blocks):
             signs = np.empty(scheme.n)
             signs[order] = vector * np.repeat(row, np.diff(scheme.edges))
             patterns.append(signs)
@@ -45,7 +45,7 @@ def dense_signs(scheme):
 @pytest.mark.parametrize("held", [True, False], ids=["held", "streamed"])
 def test_draws_of_a_thin_factor_are_quadratic_forms(scheme, held, monkeypatch):
     if not held:
-        monkeypatch.setattr(reduce, "MOST_HELD", 0)
+        monkeypatch.setattr(schemes, "MOST_HELD", 0)
         monkeypatch.setattr(thin, "STEP", 256)
     tau = np.random.default_rng(1).standard_normal((700, 4))
     matrix = tau @ tau.T

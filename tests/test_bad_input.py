@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
@@ -124,7 +125,8 @@ def test_a_wrong_number_of_columns_names_both_numbers(given_columns, d, n):
         (POINTS > 0, "bool"),
         (POINTS + 0j, "complex"),
         (np.array([["2020-01-01", "2021-01-01"]] * 3, "datetime64[D]"), "datetime64"),
-        ("data.csv", "real numbers"),
+        ("data.csv", r"is 'data\.csv', a name .* Read the file first"),
+        (Path("data.parquet"), r"a name .* polars\.read_parquet"),
         ({"a": [1.0, 2.0], "b": [3.0]}, "columns of different lengths: 'a' 2, 'b' 1"),
         ({"a": [1.0, 2.0], "b": ["x", "y"]}, "column 'b' has dtype"),
         ({"a": np.zeros((2, 2)), "b": [1.0, 2.0]}, r"column 'a' has shape \(2, 2\)"),

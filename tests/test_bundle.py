@@ -7,7 +7,8 @@ import pytest
 
 import goodstein as gs
 from definitions import CASES
-from goodstein.engine.reduce import Alone, IndependentSigns, OrthogonalSigns, quadratic_forms
+from goodstein.engine.reduce import Alone, quadratic_forms
+from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.kernels import RationalQuadratic
 from goodstein.kernels.tile import Parts
 from goodstein.pipeline.compose import compose

@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 import goodstein as gs
+from goodstein.engine import schemes
+from goodstein.engine.columns import column_sums
 from goodstein.engine.executors import check_workers, one_blas_thread, run
-from goodstein.engine.reduce import (
-    Alone,
-    IndependentSigns,
-    OrthogonalSigns,
-    joint_quadratic_forms,
-    quadratic_forms,
-)
+from goodstein.engine.reduce import Alone, joint_quadratic_forms, quadratic_forms
+from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.engine.signs import chained_signs, hadamard, independent_signs
 from goodstein.engine.triangle import above_diagonal, upper_tiles
 from goodstein.engine.workspace import scratch
@@ -77,6 +74,27 @@ def test_statistic_and_draws_equal_the_dense_quadratic_forms(n, scheme):
     assert statistic == pytest.approx(h.sum() / (n * (n - 1)), rel=1e-11, abs=1e-15)
     assert draws.shape == (130,)
     np.testing.assert_allclose(draws, expected, rtol=0, atol=5e-6 * np.sqrt((expected**2).mean()))
+
+
+@pytest.mark.parametrize("flip", [0.5, 0.1])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_many_signs_are_held_in_bytes_which_changes_no_bit(flip, workers, monkeypatch):
+    def found():
+        weights = IndependentSigns(SEED, 700, 130, flip)
+        statistic, draws = quadratic_forms(gaussian_form(700), weights, workers=workers)
+        columns = column_sums(gaussian_form(700), 700, slice(0, 300), weights, workers=workers)
+        sums = weights.sums(np.linspace(-1.0, 1.0, 700))
+        return weights.signs.dtype, statistic, draws, columns.sums, columns.largest, sums
+
+    held, *numbers = found()
+    monkeypatch.setattr(schemes, "MOST_HELD", 700 * 129)
+    small, *others = found()
+    assert (held, small) == (np.float32, np.int8)
+    for one, other in zip(numbers[:-1], others[:-1], strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(numbers[-1], others[-1], atol=1e-4)
+    signs = independent_signs(SEED, 700, 130) if flip == 0.5 else chained_signs(SEED, 700, 130, flip)
+    np.testing.assert_allclose(others[-1], signs.astype(float) @ np.linspace(-1.0, 1.0, 700), atol=1e-4)
 
 
 class Least(BlockForm):

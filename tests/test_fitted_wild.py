@@ -12,7 +12,8 @@ from scipy.special import polygamma, psi
 
 import goodstein as gs
 from cases import OPERATORS
-from goodstein.engine.reduce import IndependentSigns, quadratic_forms
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.schemes import IndependentSigns
 from goodstein.errors import CalibrationWarning, InputError
 from goodstein.estimate import AnyDirichlet, AnyNormal, MinimumStein, ScoreMatching, TruncatedScoreMatching
 from goodstein.families import (

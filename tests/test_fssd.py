@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from dataclasses import dataclass
 
 import jax
@@ -16,6 +17,7 @@ from definitions import CASES, at_pairs
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.kernels import IMQ, Gaussian, Matern52, RadialKernel, RationalQuadratic, Whitened
 from goodstein.kernels.frames import Frame
+from goodstein.operators import finite_set
 from goodstein.operators.finite_set import FiniteSet, witnesses
 from goodstein.pipeline.compose import compose
 from goodstein.stein.features import AnchoredFeatures
@@ -305,6 +307,26 @@ def test_start_locations_can_be_given():
 def test_linear_memory():
     # A Stein matrix of this size would have 20 GB.
     assert 0 < gs.fssd_test(rng().standard_normal((50_000, 2)), NORMAL([0, 0]), rng=1).pvalue <= 1
+
+
+def test_features_are_held_once_and_made_of_few_rows_at_a_time(monkeypatch):
+    x, model = rng().standard_normal((150_000, 6)), NORMAL(np.zeros(6))
+    where = rng().standard_normal((8, 6))
+
+    def test(rows=x):
+        return gs.fssd_test(rows, model, optimise=False, locations=where, rng=1)
+
+    test(x[:100])  # what is loaded at first is no matter
+    tracemalloc.start()
+    whole = test()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    features = 8 * 150_000 * 48
+    assert peak < 2.2 * features
+    for module in (fssd, finite_set):
+        monkeypatch.setattr(module, "TOGETHER", 777)
+    np.testing.assert_allclose(test().null_distribution, whole.null_distribution, rtol=1e-9)
+    assert test().statistic == whole.statistic
 
 
 def test_more_features_than_rows():

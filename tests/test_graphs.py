@@ -13,9 +13,10 @@ import scipy.sparse
 import scipy.stats
 
 import goodstein as gs
-from goodstein.families import ERGM
+from goodstein.families import ERGM, ergm
 from goodstein.graphs import SubgraphCounts, WeisfeilerLehman, as_graph
 from goodstein.graphs.data import Graph, all_pairs
+from goodstein.graphs.matchings import matched_walk
 from goodstein.graphs.model import GraphModel
 from goodstein.graphs.operator import GlauberFlips
 from goodstein.problems.problem import Problem
@@ -104,8 +105,10 @@ def test_the_sampler_against_enumeration(model):
     assert scipy.stats.chisquare(found, 3000 * p).pvalue > 1e-3
 
 
-def test_the_chain_is_stationary():
+@pytest.mark.parametrize("matched", [200, 0])
+def test_the_chain_is_stationary(matched, monkeypatch):
     # One step from a draw of the model is a draw of the model: exact starts, enumerated.
+    monkeypatch.setattr(ergm, "MATCHED", matched)
     model = ERGM(3, edges=-0.4, two_stars=0.3, triangles=0.7)
     _, graphs, p = every_graph(model)
     rng = np.random.default_rng(5)
@@ -113,6 +116,55 @@ def test_the_chain_is_stationary():
     ends = [model.walk(graphs[k], 2, rng) for k in starts]
     code = model.vectors(ends) @ [4.0, 2.0, 1.0]
     assert scipy.stats.chisquare(np.bincount(code.astype(int), minlength=8), 4000 * p).pvalue > 1e-3
+
+
+def test_a_step_by_a_matching_has_the_probabilities_of_its_pairs():
+    """Four nodes have three matchings, of two pairs each, which are independent given the other four."""
+    model = ERGM(4, edges=-0.4, two_stars=0.3, triangles=0.7)
+    start = 1.0 - np.eye(4)
+    start[0, 1] = start[1, 0] = 0.0
+    share = 1.0 / (1.0 + np.exp(-model.log_odds(start)))
+    expected = np.zeros(64)
+    for pairs in ([(0, 1), (2, 3)], [(0, 2), (1, 3)], [(0, 3), (1, 2)]):
+        for values in itertools.product((0, 1), repeat=2):
+            end, chance = start.copy(), 1.0 / 3.0
+            for (i, j), value in zip(pairs, values, strict=True):
+                end[i, j] = end[j, i] = value
+                chance *= share[i, j] if value else 1.0 - share[i, j]
+            expected[int(model.vectors([end])[0] @ 2.0 ** np.arange(6))] += chance
+    rng = np.random.default_rng(3)
+    ends = model.vectors([matched_walk(start, model.coefficients, 2, rng) for _ in range(3000)])
+    found = np.bincount((ends @ 2.0 ** np.arange(6)).astype(int), minlength=64)
+    possible = expected > 0
+    assert found[~possible].sum() == 0
+    assert scipy.stats.chisquare(found[possible], 3000 * expected[possible]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("nodes", [63, 64, 65, 130, 131])
+def test_a_matching_of_many_nodes_sees_the_log_odds(nodes):
+    """With thresholds of zero an edge is there after its update if and only if its log odds are positive."""
+
+    class InOrder:
+        def permuted(self, x, axis):
+            return x
+
+        def logistic(self, size):
+            return np.zeros(size)
+
+    model = ERGM(nodes, edges=-2.3, two_stars=0.01, triangles=0.1)
+    start = random_graph(nodes, 0.4, 2)
+    half = nodes // 2
+    i, j = np.arange(half), np.arange(half, 2 * half)
+    expected = start.copy()
+    expected[i, j] = expected[j, i] = model.log_odds(start)[i, j] > 0
+    end = matched_walk(start, model.coefficients, half, InOrder())
+    assert 0 < np.abs(end - start).sum() < 2 * half
+    np.testing.assert_array_equal(end, expected)
+    again = matched_walk(
+        start, model.coefficients, half + 1, InOrder()
+    )  # as many whole matchings as it takes
+    expected[i, j] = expected[j, i] = model.log_odds(end)[i, j] > 0
+    np.testing.assert_array_equal(again, expected)
 
 
 def test_the_fit_against_the_closed_form_and_its_equations():

@@ -13,6 +13,7 @@ from cases import RADIAL
 from definitions import double_precision
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Gaussian, Hamming, Matern52, Median, RationalQuadratic, Sum, Whitened
+from goodstein.kernels.bandwidth import _middle
 from goodstein.kernels.base import as_kernel
 from goodstein.numerics.distances import placed, squared_distances
 
@@ -43,6 +44,23 @@ def test_median_rule_thins_large_samples_evenly():
     places = 2.0 ** np.arange(10)
     expected = np.median(pdist(np.repeat(places, 100)[:, None]))
     assert Median()(np.repeat(places, 500)[:, None]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 40, 90_000, 90_001])
+@pytest.mark.parametrize("values", ["normal", "few", "sorted", "mostly zero", "equal", "every eleventh"])
+def test_the_middle_is_that_of_all_values(count, values):
+    """Sorting says which it is; of many values some are looked at first, and these may mislead."""
+    rng = np.random.default_rng(count)
+    x = {
+        "normal": rng.standard_normal(count),
+        "few": rng.integers(0, 4, count) * 1.0,
+        "sorted": np.sort(rng.exponential(size=count)),
+        "mostly zero": np.where(rng.random(count) < 0.7, 0.0, rng.random(count)),
+        "equal": np.full(count, 3.0),
+        "every eleventh": np.where(np.arange(count) % 11 == 0, 9.0, rng.random(count)),
+    }[values]
+    ordered = np.sort(x)
+    assert _middle(x) == (ordered[(count - 1) // 2], ordered[count // 2])
 
 
 def test_median_rule_of_equal_points_is_an_error():

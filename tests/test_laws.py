@@ -21,7 +21,8 @@ from definitions import CASES, assert_same, check_form, double_precision
 from goodstein.data import Data
 from goodstein.data.base import OwnData
 from goodstein.domains import Domain
-from goodstein.engine.reduce import OrthogonalSigns, quadratic_forms
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.schemes import OrthogonalSigns
 from goodstein.estimate.base import ModelFamily
 from goodstein.estimate.estimator import Estimator
 from goodstein.kernels.base import Kernel

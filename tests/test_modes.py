@@ -88,6 +88,18 @@ def test_one_piece_is_never_taken_for_two(name, n):
             assert check(bare(model), x) == []
 
 
+@pytest.mark.parametrize("name", ["normal", "twenty dimensions", "cauchy", "skewed"])
+def test_no_groups_are_sought_where_the_density_has_one_peak(name, monkeypatch):
+    def fail(distances):
+        raise AssertionError("single linkage was asked")
+
+    monkeypatch.setattr("goodstein.auditing.modes.single_linkage", fail)
+    x = ONE_PIECE[name].sample(100, rng=1)
+    assert check(ONE_PIECE[name], 1e3 * (x / 1e3), drawn=x) == []  # equal rows, some up to rounding
+    with pytest.raises(AssertionError, match="single linkage"):
+        check(FAR, FAR.sample(40, rng=1))
+
+
 def test_curved_ridges_are_one_piece():
     rng = np.random.default_rng(1)
     ring = gs.Model(logpdf=lambda x: -0.5 * ((np.sqrt((x**2).sum(axis=1)) - 5) / 0.3) ** 2, name="ring")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,9 @@ def as_data(
     copy, row by row. A test, or another `use`, needs two rows at the `least`. What to do with so many other
     columns, where that can be guessed, says `other_columns`.
     """
+    if isinstance(data, str | bytes | PathLike):
+        read = "numpy.load(path, mmap_mode='r'), polars.read_parquet(path) or pandas.read_csv(path)"
+        raise _refused(f"is {data!r:.60}, a name and not the numbers.", f"Read the file first: {read}.")
     array = as_array(data)
     if array.dtype.kind not in "iuf":
         usual = "If they are numbers, convert them with .astype(float); otherwise drop them."

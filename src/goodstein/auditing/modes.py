@@ -39,6 +39,10 @@ TYPICAL = 5
 """Points of a group whose median density is called typical."""
 
 
+ROUNDING = 1e-9
+"""Share of a slope that is none."""
+
+
 class Pair(NamedTuple):
     """Rows of two groups, the nearest ones, a and b, and a few others of each."""
 
@@ -52,7 +56,7 @@ def check_modes(model: Model, domain: Domain, data: Array, drawn: Array | None =
     """A note where the data, or draws of the model, fall into groups whose shares were not tested."""
     x = data[np.linspace(0, len(data) - 1, min(len(data), ROWS)).astype(np.intp)]
     x = x if drawn is None else np.concatenate([x, drawn])
-    if len(x) < 2 * LEAST:
+    if len(x) < 2 * LEAST or _no_valley(model, x):
         return []
     try:
         depths = [depth for pair in _valleys(model, x) if (depth := _depth(model, domain, x, pair)) > DEPTH]
@@ -74,6 +78,25 @@ def check_modes(model: Model, domain: Domain, data: Array, drawn: Array | None =
             f"{ways}."
         )
     ]
+
+
+def _no_valley(model: Model, x: Array) -> bool:
+    """Whether between no two points the density falls from both: then linkage need not be asked for groups.
+
+    That is so wherever the density is quasi-concave, and one product of matrices tells.
+    """
+    if not model.batched:  # a score that takes one row at a time may take long
+        return False
+    try:
+        score = model.score(x)
+    except InputError:  # it may still be had where groups are nearest
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = x - np.median(x, axis=0)
+        own = np.einsum("ij,ij->i", score, z)
+        # Equal points are no valley, whatever rounding says.
+        away = score @ z.T < (own - ROUNDING * np.abs(own))[:, None]
+    return not (away & away.T).any()
 
 
 def _valleys(model: Model, x: Array) -> list[Pair]:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.engine.executors import Workers, run
-from goodstein.engine.reduce import Alone, Form, IndependentSigns
+from goodstein.engine.reduce import Alone, Form
+from goodstein.engine.schemes import IndependentSigns
 from goodstein.engine.signs import CHUNK
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
@@ -67,4 +68,4 @@ class _Band:
     def _signs(self, places: slice, index: npt.NDArray[np.intp]) -> Any:
         """Signs at places in the order: chains of signs go along the rows, others have no order."""
         weights = self.weights
-        return weights.some_signs(places) if weights.flip == 0.5 else weights.signs[:, index]
+        return weights.some_signs(places) if weights.flip == 0.5 else weights.numbers(index)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from goodstein.engine.executors import Workers, run
-from goodstein.engine.reduce import Form, IndependentSigns
+from goodstein.engine.reduce import Form
+from goodstein.engine.schemes import IndependentSigns
 from goodstein.engine.signs import CHUNK
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
@@ -69,7 +70,7 @@ class _ColumnTask:
             both = np.arange(max(rows.start, cols.start), min(rows.stop, cols.stop))
             block[both - rows.start, both - cols.start] = 0.0
             sums += block.sum(axis=0)
-            draws += self.weights.signs[:, rows] @ block
+            draws += self.weights.numbers(rows) @ block
         ratios = _ratio(draws, self.scales[cols])
         return sums, np.abs(ratios).max(axis=1), np.mean(ratios**2, axis=0)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,16 @@ CHUNK = 256
 """Rows per generator key; also the height of a strip of the Stein matrix."""
 
 Signs = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.int8]
+"""The same in a quarter of the memory."""
 
 
-def independent_signs(seed: int, n: int, draws: int, first: int = 0) -> Signs:
-    """Independent ±1 of the rows from `first` to n, (draws, n − first) in float32."""
+def independent_signs(
+    seed: int, n: int, draws: int, first: int = 0, kind: type[Any] = np.float32
+) -> npt.NDArray[Any]:
+    """Independent ±1 of the rows from `first` to n, (draws, n − first)."""
     begin = first // CHUNK * CHUNK
-    out = np.empty((draws, _padded(n) - begin), np.float32)
+    out = np.empty((draws, _padded(n) - begin), kind)
     table = _byte_table()
     for start in range(begin, n, CHUNK):
         raw = np.random.Philox(key=[seed, start // CHUNK]).random_raw(draws * (CHUNK // 64))
@@ -31,8 +36,14 @@ def independent_signs(seed: int, n: int, draws: int, first: int = 0) -> Signs:
 
 
 def chained_signs(
-    seed: int, n: int, draws: int, flip: float, starts: Sequence[int] = (0,), first: int = 0
-) -> Signs:
+    seed: int,
+    n: int,
+    draws: int,
+    flip: float,
+    starts: Sequence[int] = (0,),
+    first: int = 0,
+    kind: type[Any] = np.float32,
+) -> npt.NDArray[Any]:
     """Markov chains of ±1 along the rows that change sign with probability `flip`, (draws, n − first).
 
     Those that begin in rows `starts`, the first of which is 0, are independent of each other. From a `first`
@@ -41,7 +52,7 @@ def chained_signs(
     chances = np.full(_padded(n) - first, flip)
     begins = np.asarray(starts)
     chances[begins[(begins >= first) & (begins < n)] - first] = 0.5
-    out = np.empty((draws, _padded(n) - first), np.float32)
+    out = np.empty((draws, _padded(n) - first), kind)
     last = np.zeros((draws, 1), bool)
     for start in range(first, n, CHUNK):
         generator = np.random.Generator(np.random.Philox(key=[seed, start // CHUNK]))
@@ -50,7 +61,7 @@ def chained_signs(
         changes = uniform < chances[place]
         negative = np.logical_xor.accumulate(np.hstack([last, changes]), axis=1)[:, 1:]
         last = negative[:, -1:]
-        out[:, place] = np.where(negative, np.float32(-1), np.float32(1))
+        out[:, place] = np.where(negative, kind(-1), kind(1))
     return out[:, : n - first]
 
 

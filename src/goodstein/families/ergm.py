@@ -13,6 +13,7 @@ from goodstein.domains.lattice import Lattice
 from goodstein.errors import InputError, must
 from goodstein.families.base import Family
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
+from goodstein.graphs.matchings import matched_walk
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike
 from goodstein.validation import as_array
@@ -24,6 +25,9 @@ SWEEPS = 100
 
 AT_ONCE = 1 << 16
 """Steps of a chain whose random numbers are made Python's own at a time."""
+
+MATCHED = 200
+"""Nodes from which on chains update many pairs at once, which takes less time there."""
 
 
 class ERGM(Family):
@@ -163,13 +167,17 @@ class ERGM(Family):
     def walk(self, adjacency: Array, steps: int, rng: np.random.Generator) -> Array:
         """The state after some steps of a chain that updates one random pair at a time, (N, N).
 
-        The chain is reversible. Where pairs are independent it reaches the model at once.
+        The chain is reversible. Where pairs are independent it reaches the model at once. From 200 nodes on
+        it updates all pairs of a random matching of the nodes at a time, which are independent of each other
+        given all others; each counts as a step.
         """
         n = self.nodes
         pairs = all_pairs(n)
         if self._independent:
             edges = (rng.logistic(size=len(pairs)) < self.edges).astype(np.float64)
             return np.asarray(self.graphs(edges[None])[0])
+        if n >= MATCHED:
+            return matched_walk(adjacency, self.coefficients, steps, rng)
         # Sets of neighbours are the bits of integers: their common elements are counted in no time.
         around = [int(sum(1 << int(j) for j in np.flatnonzero(row))) for row in adjacency]
         degree = [neighbours.bit_count() for neighbours in around]

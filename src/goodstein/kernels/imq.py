@@ -44,7 +44,7 @@ class _Power(RadialKernel):
         """φ(P + c₁u(Q + c₂uR)) with u = 1/(1 + ρ/scale), in as few passes as possible."""
         exponent, scale = self.power
         u = tile.rho(1.0 / scale, 1.0)
-        np.reciprocal(u, out=u)
+        np.divide(1.0, u, out=u)  # twice as fast as np.reciprocal
         first = exponent / scale
         second = first * ((exponent - 1.0) / scale)  # scale² may be zero
         if tile.unit:
@@ -94,7 +94,7 @@ class _Power(RadialKernel):
         exponent, scale = self.power
         first, second = parts.derivatives(exponent)
         w = np.add(parts.rho, np.float32(scale / parts.unit), out=parts.buffer(1))
-        np.divide(np.float32(1.0), w, out=w)  # twice as fast as np.reciprocal
+        np.divide(np.float32(1.0), w, out=w)
         inner = np.multiply(second, w, out=parts.buffer(0))
         inner += first
         inner *= w

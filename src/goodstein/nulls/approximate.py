@@ -18,7 +18,7 @@ from goodstein.auditing.serial import Dependence
 from goodstein.constraints import check_count
 from goodstein.engine.band import band_forms
 from goodstein.engine.executors import Workers
-from goodstein.engine.reduce import IndependentSigns
+from goodstein.engine.schemes import IndependentSigns
 from goodstein.engine.signs import permutation
 from goodstein.engine.thin import thin_forms
 from goodstein.errors import InputError, ScoreError, must

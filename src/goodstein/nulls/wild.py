@@ -11,7 +11,8 @@ import numpy as np
 from goodstein.auditing.serial import Dependence
 from goodstein.constraints import check_count, check_option, number
 from goodstein.engine.executors import Workers
-from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.errors import InputError, given
 from goodstein.nulls.base import Calibration, JointCalibration, Null
 from goodstein.problems.problem import Collection, Problem

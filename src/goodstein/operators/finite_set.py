@@ -13,10 +13,14 @@ from goodstein.errors import InputError
 from goodstein.kernels import Gaussian, Kernel, RadialKernel
 from goodstein.kernels.frames import Frame, Located
 from goodstein.kernels.lattice import LatticeKernel
+from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, features_of
 from goodstein.stein.features import SteinFeatures
 from goodstein.stein.forms import LowRankForm
 from goodstein.types import Array
+
+TOGETHER = 1 << 14
+"""Rows that are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +76,11 @@ def witnesses(features: SteinFeatures, kernel: Kernel, locations: Array) -> Arra
     """τ: a·k(y, v) + Gᵀ∇k(y, v) at all locations, (n, C·J), divided by √(CJ)."""
     n, count = len(features), features.value.shape[1]
     tau = np.empty((n, len(locations), count))
-    for j, location in enumerate(locations):
-        tau[:, j] = features.witness(kernel, location)
+    # A few rows at a time: what is made on the way would take more memory than τ.
+    for rows in cut(0, n, TOGETHER):
+        some = features.take(rows)
+        for j, location in enumerate(locations):
+            tau[rows, j] = some.witness(kernel, location)
     tau /= np.sqrt(count * len(locations))
     return tau.reshape(n, -1)
 

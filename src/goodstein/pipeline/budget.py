@@ -10,7 +10,8 @@ import numpy as np
 
 from goodstein.constraints import number
 from goodstein.engine.executors import Workers, as_pool, available_cores, one_blas_thread
-from goodstein.engine.reduce import IndependentSigns, OrthogonalSigns, quadratic_forms
+from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.errors import InputError, must
 from goodstein.nulls.approximate import Approximation, Nystrom
 from goodstein.nulls.base import Null

@@ -33,7 +33,7 @@ from goodstein.data.base import Data
 from goodstein.data.points import Points, draw
 from goodstein.engine.columns import Columns, column_sums
 from goodstein.engine.executors import Workers
-from goodstein.engine.reduce import IndependentSigns
+from goodstein.engine.schemes import IndependentSigns
 from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.regularised import RegularisedFeatures

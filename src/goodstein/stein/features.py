@@ -190,7 +190,7 @@ class SteinFeatures(Located):
         pairs = [(self.points, other.points), (self.value, other.value), (self.weight, other.weight)]
         return all(one is None or np.array_equal(one, two) for one, two in pairs)  # type: ignore[arg-type]
 
-    def take(self, index: npt.NDArray[np.intp]) -> Self:
+    def take(self, index: npt.NDArray[np.intp] | slice) -> Self:
         """The features of some observations, in the given order."""
         weight = None if self.weight is None else self.weight[index]
         inside = None if self.inside is None else self.inside.take(index)
@@ -223,7 +223,7 @@ class AnchoredFeatures(SteinFeatures):
                 "not finite. Use an operator that does not need it."
             )
 
-    def take(self, index: npt.NDArray[np.intp]) -> Self:
+    def take(self, index: npt.NDArray[np.intp] | slice) -> Self:
         c = self.anchor_value
         some = c[index] if isinstance(c, np.ndarray) else c
         return replace(super().take(index), anchor_value=some)

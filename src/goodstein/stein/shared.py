@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from goodstein.engine.executors import Workers
-from goodstein.engine.reduce import Alone, Bundle, Held, Weights, joint_quadratic_forms
+from goodstein.engine.reduce import Alone, Bundle, joint_quadratic_forms
+from goodstein.engine.schemes import Held, Weights
 from goodstein.engine.triangle import above_diagonal
 from goodstein.engine.workspace import scratch
 from goodstein.kernels.tile import Parts

@@ -12,6 +12,7 @@ from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.reduce import quadratic_forms
+from goodstein.engine.schemes import IndependentSigns
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
@@ -160,10 +161,11 @@ def _drawn(
     """√V, and for all draws ‖ν‖² and ⟨ν, e⟩, with ν the mean of features with signs."""
     form = problem.form
     signs = replace(null, signs="iid").weights(problem, form.n, rng)
+    assert isinstance(signs, IndependentSigns)
     calibration = Calibration(*quadratic_forms(form, signs, workers=workers))
     ksd, draws = roots(problem, calibration)
     component = noisiest(form, rng)
-    return ksd, draws**2, np.asarray(signs.signs @ component.astype(np.float32), dtype=float) / form.n
+    return ksd, draws**2, signs.sums(component) / form.n
 
 
 def noisiest(form: BlockForm, rng: np.random.Generator) -> Array:

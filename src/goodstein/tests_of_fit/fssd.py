@@ -17,7 +17,7 @@ from goodstein.nulls.base import Calibration, Null
 from goodstein.nulls.spectral import ROWS, limit_law
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
-from goodstein.operators.finite_set import FiniteSet, plain_features, require_analytic
+from goodstein.operators.finite_set import TOGETHER, FiniteSet, plain_features, require_analytic
 from goodstein.pipeline.compose import compose, draw_seeds, in_units
 from goodstein.pipeline.run import run_test
 from goodstein.pipeline.split import require_points, split
@@ -158,10 +158,16 @@ class SpectralOfFeatures(Null):
         assert isinstance(form, LowRankForm)
         if problem.dependence.found:
             return self._in_batches(form, problem.dependence.batches, rng)
-        centred = form.tau - form.tau.mean(axis=0)
-        # Both products have the same positive eigenvalues.
-        n, count = centred.shape
-        product = centred.T @ centred if count <= n else centred @ centred.T
+        tau, mean = form.tau, form.tau.mean(axis=0)
+        n, count = tau.shape
+        # Both products have the same positive eigenvalues. Of many rows no second copy is made.
+        if count > n:
+            product = (tau - mean) @ (tau - mean).T
+        else:
+            product = np.zeros((count, count))
+            for rows in cut(0, n, TOGETHER):
+                centred = tau[rows] - mean
+                product += centred.T @ centred
         parts = cut(0, self.n_resamples, ROWS)
         return Calibration(form.statistic, limit_law(np.linalg.eigvalsh(product / n), parts, rng) / n)
 
