@@ -249,7 +249,72 @@ def test_estimators_with_step_functions_are_models():
         gs.ksd_test(far, Forest())
 
 
+class Scaled:
+    """A step function as scikit-survival has them: multiples a·y + b of values that all rows share."""
+
+    def __init__(self, x, y, a):
+        self.x, self.y, self.a = x, y, a
+
+    def __call__(self, x):
+        assert np.isin(x, self.x).all()
+        return self.a * self.y[np.searchsorted(self.x, x)]
+
+
+class Proportional:
+    """A Cox model of two covariates as scikit-survival has it; without events between 2 and 3, nor from 9."""
+
+    feature_names_in_ = np.array(["dose", "age"], dtype=object)
+    beta = np.array([0.7, -0.2])
+
+    def predict_cumulative_hazard_function(self, x):
+        assert list(x.columns) == ["dose", "age"]
+        grid = np.linspace(0.05, 12.0, 240)
+        grown = np.cumsum(np.where(((grid > 2.0) & (grid <= 3.0)) | (grid > 9.0), 0.0, 0.05))
+        return [Scaled(grid, grown, np.exp(row @ self.beta)) for row in x.to_numpy()]
+
+
+def test_steps_of_scikit_survival_are_multiples_and_may_stand_still():
+    model, z = as_survival_model(Proportional()), np.array([[1.0, 0.5], [0.0, 2.0]])
+    factor = np.exp(z @ Proportional.beta)
+    np.testing.assert_allclose(model.cumulative_hazard([1.0, 1.0], z), factor, rtol=1e-12)
+    # From 2 to 3.05 the hazard is what came at 3.05, spread evenly; after 9 there is none.
+    np.testing.assert_allclose(model.hazard([2.5, 2.5], z), 0.05 / 1.05 * factor, rtol=1e-9)
+    np.testing.assert_allclose(model.hazard([9.5, 9.5], z), 0.0)
+    np.testing.assert_allclose(model.cumulative_hazard([9.5, 11.0], z), 8.0 * factor, rtol=1e-12)
+
+
+def test_covariates_of_scikit_survival_go_by_their_names():
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(150, 2))
+    t = np.minimum(rng.exponential(np.exp(-z @ Proportional.beta)), 1.9)
+    frame = pd.DataFrame(z, columns=["dose", "age"])
+    y = np.array(list(zip(t < 1.9, t, strict=True)), dtype=[("event", bool), ("time", float)])
+    expected = gs.ksd_test(gs.Censored(t, t < 1.9, covariates=frame), Proportional(), rng=1).pvalue
+    assert expected > 0.05
+    others = [
+        gs.Censored(t, t < 1.9, covariates=frame[["age", "dose"]].assign(more=1.0)),
+        gs.Censored(t, t < 1.9, covariates=z),
+        (frame, y),
+    ]
+    for data in others:
+        assert gs.ksd_test(data, Proportional(), rng=1).pvalue == expected
+    assert gs.ksd_test(Proportional(), (frame, y), rng=1).pvalue == expected
+    with pytest.raises(gs.InputError, match="have no 'dose'"):
+        gs.ksd_test(gs.Censored(t, covariates=frame[["age"]]), Proportional())
+    late = gs.Censored(np.append(t[1:], 10.0), covariates=frame)
+    with pytest.raises(gs.InputError, match=r"event after the last step.*up to t = 9"):
+        gs.ksd_test(late, Proportional())
+
+
 # Fits.
+
+
+def test_a_fit_of_lifelines_may_come_before_its_frame():
+    frame = frame_of(draw(80))
+    fitted = weibull_fit(frame)
+    for test in (gs.ksd_test, gs.aggregated_test):
+        assert test(fitted, frame, rng=1).pvalue == test(frame, fitted, rng=1).pvalue
+    assert gs.check(fitted, frame, rng=1).test.pvalue == gs.check(frame, fitted, rng=1).test.pvalue
 
 
 def fitters():
@@ -367,7 +432,7 @@ def test_what_cannot_be_tested_is_refused_with_what_to_do():
     with pytest.raises(gs.InputError, match=r"data frame of pandas.*got ndarray"):
         gs.ksd_test(np.ones(5), fitted)
     with pytest.raises(gs.InputError, match="swapped"):
-        gs.ksd_test(fitted, frame)
+        gs.ksd_test(fitted, np.ones(5))
     strata = frame[["time", "dead", "z"]].assign(s=np.arange(60) % 2)
     with pytest.raises(gs.InputError, match="stratum"):
         gs.ksd_test(strata, lifelines.CoxPHFitter().fit(strata, "time", "dead", strata="s"))

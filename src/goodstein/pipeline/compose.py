@@ -16,7 +16,7 @@ from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
 from goodstein.kernels.whitened import Whitened
 from goodstein.operators.base import Operator, OwnOperator, as_operator
-from goodstein.pipeline.kinds import kind_of
+from goodstein.pipeline.kinds import is_swapped, kind_of
 from goodstein.problems.problem import Problem
 from goodstein.validation import draw_seed
 
@@ -50,6 +50,8 @@ def compose(
     data = data.data if isinstance(data, Weighted) else data
     if data is None and (not without_data or weights is not None):
         raise InputError("is None. Pass the observations.", argument="data", predicate=True)
+    if is_swapped(data, model):
+        data, model = model, data
     named = named_draws(data)
     data = contents(data) if named is None else named
     given = None if operator is None else as_operator(operator)

@@ -58,6 +58,17 @@ class Arranged(NamedTuple):
     operator: Operator
 
 
+def is_swapped(data: Any, model: Any) -> bool:
+    """Whether a fitted estimator of durations comes first and its data second, as lifelines has the order.
+
+    Neither can be the other, so that nothing is guessed.
+    """
+    estimates = "lifelines" in roots(data) or callable(
+        getattr(data, "predict_cumulative_hazard_function", None)
+    )
+    return estimates and (_has_columns(model) or isinstance(model, Data | tuple))
+
+
 def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., Arranged]:
     """How data, model and operator are arranged, by what any of them says of the kind of data.
 
