@@ -177,6 +177,7 @@ FAMILIES = [
     "ConwayMaxwellPoisson",
     "Dirichlet",
     "DirichletMixture",
+    "DirichletMultinomial",
     "ERGM",
     "Exponential",
     "FrankCopula",
