@@ -24,7 +24,7 @@ def everywhere(x: Array, y: Array) -> Array:
     return np.ones((len(x), len(y)))
 
 
-BLIND = gs.Martingale(covariate_kernel=everywhere)
+BLIND = gs.Martingale("hazard", covariate_kernel=everywhere)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,9 @@ def schoenfeld(data: gs.Censored, _: Any, *, rng: RNG) -> float:
 def size_tables() -> Iterator[Table]:
     law, several = Law(), Law(covariates=3)
     sizes = (50, 100, 200)
-    tests: dict[str, Test] = ksd("Martingale") | ksd("Martingale, covariates unseen", operator=BLIND)
+    tests: dict[str, Test] = ksd("Martingale") | ksd(
+        "Martingale, covariates unseen", operator=BLIND, kernel=gs.Gaussian(1.0)
+    )
     tests |= ksd("Timing", operator=gs.Timing())
     yield Table(
         "Durations with late entry and covariates",
@@ -188,6 +190,9 @@ def size_tables() -> Iterator[Table]:
         [
             true({"Weibull regression, fitted": WEIBULL}, wild, sizes, sample_null=law),
             true({"Weibull regression, fitted": WEIBULL}, several_looks, (100,), sample_null=law),
+            true(
+                {"Weibull regression, 3 covariates, fitted": WEIBULL}, wild, (100, 200), sample_null=several
+            ),
             *(
                 true(
                     {f"{words} regression, fitted": WEIBULL},

@@ -67,7 +67,7 @@ def compose(
     if place is not None:
         placed = placed.on(place)
     placed = placed.seeded(seeds[2])
-    chosen = choose_kernel(kernel, placed, place)
+    chosen = choose_kernel(arranged.kernel if kernel is None else kernel, placed, place)
     if observed is not None:
         observed = observed.prepared(wrapped, seeds)
         with one_blas_thread():
