@@ -14,7 +14,8 @@ import scipy.stats
 import goodstein as gs
 from goodstein.adapters.durations import as_survival_model
 from goodstein.nulls.fitted import Around
-from goodstein.survival.residuals import Landmarks
+from goodstein.survival.cox import RiskSets
+from goodstein.survival.residuals import Landmarks, weighted_events
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -552,13 +553,49 @@ def bent():
 
 def test_the_covariate_whose_form_is_wrong_is_named(bent):
     result = gs.ksd_test(bent, lifelines.CoxPHFitter().fit(bent, "time", "dead"), rng=1)
-    failing = [finding.view for finding in result.explain(rng=1).findings if finding.fails]
+    explanation = result.explain(rng=1)
+    failing = [finding.view for finding in explanation.findings if finding.fails]
     assert failing and all("dose" in view for view in failing)
+    assert not any("arm is 0" in finding.view and "," not in finding.view for finding in explanation.findings)
+    assert not any("fitted" in note for note in explanation.notes)
     assert result.plot().get_title(loc="left") == "Beyond the bands: dose"
     with pytest.raises(gs.InputError, match="no probability transform"):
         result.plot("transform")
     with pytest.raises(gs.InputError, match="counts who is at risk"):
         result.witness([1.0, 2.0])
+
+
+def test_views_of_a_cox_model_are_score_tests():
+    """Sum and variance against differences of the partial likelihood with a coefficient for the group."""
+    data = draw(60)
+    z, t = data.z, data.durations
+    frame = pd.DataFrame({"time": t, "dead": data.event_observed, "entry": data.entry, "z": z})
+    fitter = lifelines.CoxPHFitter().fit(frame, "time", "dead", entry_col="entry")
+    model = as_survival_model(fitter)
+    group = (z > 0.3).astype(float)
+
+    def partial(beta, gamma):
+        risk = beta * (z - z.mean()) + gamma * group
+        total = 0.0
+        for i in np.flatnonzero(data.event_observed):
+            there = (t >= t[i]) & ((data.entry < t[i]) | (data.entry == 0))
+            total += risk[i] - np.log(np.exp(risk[there]).sum())
+        return total
+
+    beta, h = float(fitter.params_["z"]), 1e-3
+    slope = (partial(beta, h) - partial(beta, -h)) / (2 * h)
+    middle = partial(beta, 0.0)
+    own = [-(partial(beta + a, b) + partial(beta - a, -b) - 2 * middle) / h**2 for a, b in ((0, h), (h, 0))]
+    cross = -(partial(beta + h, h) - partial(beta + h, -h) - partial(beta - h, h) + partial(beta - h, -h))
+    expected = own[0] - (cross / (4 * h**2)) ** 2 / own[1]
+    rows = model.read(frame, "test")
+    sets = RiskSets.of(rows, model.factors(rows))
+    ones = np.ones((1, len(sets.times)))
+    features, variances = weighted_events(sets, rows, group[:, None], ones, fitted=True)
+    assert features.sum() == pytest.approx(slope, abs=1e-4)
+    assert variances[0] == pytest.approx(expected, rel=1e-4)
+    fixed = weighted_events(sets, rows, group[:, None], ones, fitted=False)[1]
+    assert fixed[0] == pytest.approx(own[0], rel=1e-4)
 
 
 def test_ratios_are_of_events_seen_and_expected():
