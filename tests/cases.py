@@ -41,6 +41,7 @@ from goodstein.families import (
     CategoricalTable,
     ConwayMaxwellPoisson,
     Dirichlet,
+    DirichletMultinomial,
     Exponential,
     Gamma,
     GaussianMixture,
@@ -733,6 +734,7 @@ COUNTS = [
     ZeroInflated(Poisson(2.0), 0.3),
     ZeroInflated(NegativeBinomial(4.0, 3.0), 0.2),
     Multinomial(6, THIRDS),
+    DirichletMultinomial(6, [1.5, 0.4, 3.0]),
     Product([Poisson(2.0), Geometric(0.4)]),
 ]
 PROCESSES = [

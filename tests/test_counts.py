@@ -57,6 +57,7 @@ SPACES = {
     "zero-inflated": (F.ZeroInflated(F.NegativeBinomial(1.5, 3.0), 0.3), np.arange(120.0)[:, None]),
     "from one": (scipy.stats.geom(0.4), np.arange(1.0, 90.0)[:, None]),
     "multinomial": (F.Multinomial(6, [0.5, 0.3, 0.2]), KINDS),
+    "Dirichlet-multinomial": (F.DirichletMultinomial(6, [0.5, 0.3, 2.0]), KINDS),
     "tables": (
         gs.Model(logpdf=hypergeometric, domain=gs.Naturals.fixed_margins(2, 3)),
         tables([[3, 2, 1], [1, 2, 4]]),
@@ -191,6 +192,17 @@ def test_log_probabilities_of_the_others():
     np.testing.assert_allclose(
         F.Multinomial(6, [0.5, 0.3, 0.2]).logpdf(KINDS), mult.logpmf(KINDS), rtol=1e-12
     )
+    ours, theirs = (
+        F.DirichletMultinomial(6, [0.5, 0.3, 2.0]),
+        scipy.stats.dirichlet_multinomial([0.5, 0.3, 2], 6),
+    )
+    np.testing.assert_allclose(ours.logpdf(KINDS), theirs.logpmf(KINDS.astype(int)), rtol=1e-12)
+    np.testing.assert_array_equal(gs.as_model(theirs).logpdf(KINDS), ours.logpdf(KINDS))
+    near = F.DirichletMultinomial(6, [5e11, 3e11, 2e11])  # tends to the multinomial law
+    np.testing.assert_allclose(near.logpdf(KINDS), mult.logpmf(KINDS), atol=1e-9)
+    two, beta = F.DirichletMultinomial(6, [0.7, 2.0]), F.BetaBinomial(6, 0.7, 2.0)
+    k = np.arange(7.0)
+    np.testing.assert_allclose(two.logpdf(np.column_stack([k, 6.0 - k])), beta.logpdf(k), rtol=1e-12)
     both = F.Product([F.Poisson(2.0), F.Geometric(0.4)])
     got = both.logpdf([[1.0, 2.0]])[0]
     assert got == pytest.approx(scipy.stats.poisson(2).logpmf(1) + scipy.stats.geom(0.4, loc=-1).logpmf(2))
@@ -228,6 +240,7 @@ FITS = [
     (F.Binomial, F.Binomial(7, 0.3), {"count": 7}),
     (F.Geometric, F.Geometric(0.3), {}),
     (F.Multinomial, F.Multinomial(6, [0.5, 0.3, 0.2]), {}),
+    (F.DirichletMultinomial, F.DirichletMultinomial(9, [0.5, 1.3, 2.0]), {}),
     (F.Poisson, F.Poisson([2.0, 5.0]), {}),
     (F.Product, F.Product([F.Poisson(2.0), F.Geometric(0.4)]), {"families": [F.Poisson, F.Geometric]}),
 ]
@@ -331,6 +344,9 @@ def test_what_no_move_changes_is_taken_as_given():
         (lambda: gs.Naturals(2, [[1, 0.5]]), "`moves` of Naturals must be whole numbers"),
         (lambda: F.NegativeBinomial.fit([[1], [2], [2]]), "vary no more than Poisson counts do. Fit Poisson"),
         (lambda: F.ZeroInflated.fit(F.Binomial(6, 0.4).sample(60, rng=2)), "no more zeros than Poisson has"),
+        (lambda: F.DirichletMultinomial(3, [1.0]), "two numbers or more"),
+        (lambda: F.DirichletMultinomial.fit([[1, 2], [2, 1]]), "vary no more than multinomial counts do"),
+        (lambda: F.DirichletMultinomial.fit([[1, 2], [3, 1]]), "do not add up to 3, as row 0 does"),
         (lambda: F.Poisson.fit([[0], [0]]), "all counts of column 0 are zero"),
         (lambda: F.Multinomial(3, [0.5, 0.4]), "these add up to 0.9. Divide them by their sum"),
         (lambda: gs.ksd_test([[1.0, 2.0]] * 5, F.Poisson(2.0)), "1"),

@@ -401,3 +401,30 @@ def test_places_and_times_are_measured_in_their_own_units():
     found = gs.ksd_test(points, model, operator=Innovations(units=(1, 1, 300), nodes=100), null=FEW, rng=1)
     same = gs.ksd_test(points / [1, 1, 300], scaled, operator=Innovations(nodes=100), null=FEW, rng=1)
     assert found.statistic == pytest.approx(same.statistic, rel=1e-6)
+
+
+def test_windows_may_be_polygons_of_shapely():
+    shapely = pytest.importorskip("shapely")
+    corner = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+    points = PoissonProcess(30.0, gs.Polygon(corner)).sample(1, rng=1)[0]
+    null = gs.ParametricBootstrap(None, 19)
+    fits = {"Poisson": PoissonProcess.fit, "Strauss": lambda x, window: Strauss.fit(x, window, radius=0.05)}
+    for name, fit in fits.items():
+        ours, theirs = fit(points, gs.Polygon(corner)), fit(shapely.points(points), shapely.Polygon(corner))
+        assert repr(theirs) == repr(ours), name
+        expected = gs.ksd_test(points, ours, null=null, rng=1).pvalue
+        assert gs.ksd_test(shapely.points(points), theirs, null=null, rng=1).pvalue == expected, name
+
+    class Own:
+        domain = shapely.Polygon(corner)
+
+        def papangelou(self, u, pattern):
+            return np.full(len(u), 30.0)
+
+    assert gs.ksd_test(points, Own(), null=gs.MonteCarlo(9), rng=1).domain == gs.Polygon(corner)
+    flat = gs.families.Uniform(shapely.Polygon(corner))
+    plain = gs.Model(score=lambda x: np.zeros_like(x), batched=True)
+    assert gs.ksd_test(points, flat, rng=1).domain == gs.Polygon(corner)
+    assert gs.ksd_test(points, plain, domain=shapely.Polygon(corner), rng=1).domain == gs.Polygon(corner)
+    with pytest.raises(gs.InputError, match="a domain such as"):
+        PoissonProcess(30.0, shapely.Point(0, 0))

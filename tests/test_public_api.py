@@ -178,6 +178,7 @@ FAMILIES = [
     "ConwayMaxwellPoisson",
     "Dirichlet",
     "DirichletMixture",
+    "DirichletMultinomial",
     "ERGM",
     "Exponential",
     "FrankCopula",

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 from tables import RNG, Array, Part, Table, Test, against, fitted, ksd, named, simulated, true
 
 import goodstein as gs
-from goodstein.families import ERGM
+from goodstein.families import ERGM, StochasticBlockModel
 from goodstein.graphs import WeisfeilerLehman
 
 STEIN = partial(gs.graph_ksd_test, workers=1)
@@ -17,12 +18,24 @@ NODES = 20
 NULL = ERGM(NODES, edges=-1.0)
 
 
-def draw(model: ERGM, n: int, rng: RNG) -> Array:
+BLOCKS = np.repeat([0, 1], NODES // 2)
+
+
+def blocks(contrast: float, spread: float = 0.0) -> StochasticBlockModel:
+    """Two blocks of ten nodes, with log odds −1 ± contrast; and sociabilities from −spread to spread."""
+    odds = -1.0 + contrast * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    own = np.tile(np.linspace(-spread, spread, NODES // 2), 2) if spread else None
+    return StochasticBlockModel(BLOCKS, odds, own)
+
+
+def draw(model: Any, n: int, rng: RNG) -> Array:
     """One graph with n nodes."""
+    if isinstance(model, StochasticBlockModel):
+        return model.walk(np.zeros((n, n)), 1, rng)
     return model.graphs(model.sample(1, rng))[0]
 
 
-def one(case: str, model: ERGM, tests: dict[str, Test]) -> Part:
+def one(case: str, model: Any, tests: dict[str, Test]) -> Part:
     return true({case: model}, tests, (model.nodes,), sample_null=partial(draw, model))
 
 
@@ -40,14 +53,21 @@ def size_tables() -> Iterator[Table]:
             one("Bernoulli graph", bernoulli, stein("WeisfeilerLehman", kernel=WeisfeilerLehman())),
             one("two-stars", two_stars, stein("1 sweep", sweeps=1) | stein("10 sweeps", sweeps=10)),
             one("two-stars and triangles", triangles, stein("5 sweeps", sweeps=5)),
+            one("two blocks", blocks(1.0), stein()),
+            one("two blocks, degree-corrected", blocks(1.0, 0.8), stein()),
         ],
     )
     fit, short = partial(ERGM.fit, statistics=("edges", "two_stars"), ridge=0.1), partial(STEIN, sweeps=5)
     test = named(fitted, "edges and two-stars fitted", gs.ParametricBootstrap(fit, 39), fit=fit, test=short)
     yield Table(
         "One graph, fitted model",
-        "Coefficients by maximum pseudo-likelihood on the graph that is tested.",
-        [one("Bernoulli graph", bernoulli, test)],
+        "Coefficients by maximum pseudo-likelihood on the graph that is tested; of known blocks, by "
+        "maximum likelihood.",
+        [
+            one("Bernoulli graph", bernoulli, test),
+            one("two blocks", blocks(1.0), of_blocks(False)),
+            one("two blocks, degree-corrected", blocks(1.0, 0.8), of_blocks(True)),
+        ],
     )
     many = {"triangles": ERGM(5, edges=-0.5, triangles=0.3)}
     yield Table(
@@ -55,6 +75,11 @@ def size_tables() -> Iterator[Table]:
         "n independent graphs with five nodes, `ksd_test` on the lattice of their ten edges.",
         [true(many, ksd("Difference()", operator=gs.Difference()))],
     )
+
+
+def of_blocks(degrees: bool) -> dict[str, Test]:
+    fit = partial(StochasticBlockModel.fit, blocks=BLOCKS, degrees=degrees)
+    return named(fitted, "log odds fitted", gs.ParametricBootstrap(fit, 39), fit=fit, test=STEIN)
 
 
 # Power.
@@ -93,6 +118,14 @@ def truth(**coefficients: float) -> tuple[Any, Any]:
     return partial(draw, model), lambda graph: float(difference @ model.statistics(graph))
 
 
+def in_blocks(model: StochasticBlockModel) -> tuple[Any, Any]:
+    """The same of a block model, whose pairs are independent."""
+    i, j = np.triu_indices(NODES, 1)
+    null, odds = -1.0, model.odds[i, j]
+    shift = np.logaddexp(0.0, null) - np.logaddexp(0.0, odds)
+    return partial(draw, model), lambda graph: float((graph[i, j] * (odds - null) + shift).sum())
+
+
 ABOUT = (
     f"One graph with n = {NODES} nodes, tested for independent edges with log odds −1 (27 % of all pairs). "
     "The first test is the default of `graph_ksd_test` with 99 simulated graphs; the Weisfeiler–Lehman "
@@ -125,6 +158,11 @@ def power_tables() -> Iterator[Table]:
                 f"triangles {b:g}": truth(edges=e, triangles=b)
                 for b, e in ((-0.5, -0.43), (-1.0, -0.03), (-2.0, 0.301))
             },
+        ),
+        "blocks": (
+            "Two blocks of ten nodes with more edges inside them, or nodes that differ in their degrees.",
+            {f"contrast {c:g}": in_blocks(blocks(c)) for c in (0.6, 1.0)}
+            | {f"sociability up to {a:g}": in_blocks(blocks(0.0, a)) for a in (0.5, 1.0)},
         ),
     }
     table = against(NULL, NODES, TESTS, trials=100, sample_null=partial(draw, NULL))

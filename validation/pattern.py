@@ -91,8 +91,25 @@ def size_tables() -> Iterator[Table]:
             *alone({"unit square, log-linear": _log_linear()}, of_fit(slope) | of_fit(slope, MANY)),
             *alone(strauss, of_fit(partial(Strauss.fit, domain=SQUARE, radius=0.06))),
             *alone({"interval, Hawkes(1, .3, 2)": HAWKES}, of_fit(partial(Hawkes.fit, domain=LINE))),
+            *alone(
+                {"space and time, log-linear": _in_time()},
+                of_fit(partial(PoissonProcess.fit, domain=YEAR, covariates=[_when]), IN_DAYS),
+            ),
         ],
     )
+
+
+YEAR = gs.Box([0, 0, 0], [1, 1, 365])
+"""A unit square, and days."""
+IN_DAYS = partial(KSD, operator=gs.patterns.Innovations(units=(1, 1, 365)))
+
+
+def _when(u: Array) -> Array:
+    return u[:, 2] / 365.0
+
+
+def _in_time() -> PoissonProcess:
+    return PoissonProcess(gs.patterns.LogLinear([-2.3, 1.0], [_when]), YEAR)
 
 
 def _first(u: Array) -> Array:

@@ -35,7 +35,7 @@ MODULES = {
     "directional discrete counts latent conditional patterns pattern graphs others tolerance modes views "
     "explained approximate more",
     "power": "suite survival survival_regression directional discrete counts latent conditional patterns "
-    "pattern graphs fitted euclidean units modes approximate",
+    "pattern graphs fitted euclidean units modes approximate more",
     "unseen": "unseen",
 }
 """Each has size_tables(), power_tables() or unseen_tables(); the reports are in this order."""

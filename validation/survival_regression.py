@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
-from tables import RNG, Array, Table, Test, against, fitted, ksd, named, true
+from tables import RNG, Array, Table, Test, against, fitted, ksd, named, simulated, true
 
 import goodstein as gs
 from goodstein.survival.cox import RiskSets
@@ -24,12 +24,12 @@ def everywhere(x: Array, y: Array) -> Array:
     return np.ones((len(x), len(y)))
 
 
-BLIND = gs.Martingale(covariate_kernel=everywhere)
+BLIND = gs.Martingale("hazard", covariate_kernel=everywhere)
 
 
 @dataclass(frozen=True)
 class Law:
-    """Durations exp(½ z₀ + a(z₀² − 1)) times Weibull or log-normal ones, some of them with a late entry.
+    """Durations exp(½ z₀ + a(z₀² − 1)) times those of a family, some of them with a late entry.
 
     `crossing` is what z₀ adds to the logarithm of the shape: hazards that are not proportional.
     """
@@ -37,18 +37,18 @@ class Law:
     quadratic: float = 0.0
     shape: float = 1.5
     crossing: float = 0.0
-    normal: bool = False
+    family: str = "Weibull"
     late: float = 0.6
     covariates: int = 1
 
     def rows(self, n: int, rng: RNG) -> tuple[Array, ...]:
         z = rng.standard_normal((n, self.covariates))
         shape = self.shape * np.exp(self.crossing * z[:, 0])
-        noise = (
-            rng.standard_normal(n) / self.shape
-            if self.normal
-            else np.log(rng.standard_exponential(n)) / shape
-        )
+        if self.family == "Weibull":
+            noise = np.log(rng.standard_exponential(n)) / shape
+        else:
+            draw = rng.standard_normal if self.family == "LogNormal" else partial(rng.logistic, 0.0, 1.0)
+            noise = draw(n) / shape
         x = np.exp(0.5 * z[:, 0] + self.quadratic * (z[:, 0] ** 2 - 1.0) + noise)
         entry = np.where(rng.random(n) < self.late, rng.uniform(0.0, 0.6, n), 0.0)
         return z, x, rng.exponential(CENSORING, n), entry
@@ -70,6 +70,8 @@ def cumulative(t: Array, z: Array) -> Array:
 WEIBULL = gs.SurvivalRegression(cumulative_hazard=cumulative, name="Weibull regression")
 
 
+OTHERS = {"LogNormal": "log-normal", "LogLogistic": "log-logistic"}
+
 # Fitted models.
 
 
@@ -79,9 +81,8 @@ def family(name: str, covariates: int, late: bool) -> Any:
     import lifelines
     import pandas as pd
 
-    data = Law(normal=name == "LogNormal", covariates=covariates, late=0.6 * late)(
-        500, np.random.default_rng(0)
-    )
+    law = Law(family=name, covariates=covariates, late=0.6 * late)
+    data = law(500, np.random.default_rng(0))
     frame = pd.DataFrame(data.covariates, columns=list(data.covariate_names))
     frame = frame.assign(time=data.durations, event=data.event_observed, entry=data.entry)
     fitter = getattr(lifelines, f"{name}AFTFitter")()
@@ -158,7 +159,9 @@ def schoenfeld(data: gs.Censored, _: Any, *, rng: RNG) -> float:
 def size_tables() -> Iterator[Table]:
     law, several = Law(), Law(covariates=3)
     sizes = (50, 100, 200)
-    tests: dict[str, Test] = ksd("Martingale") | ksd("Martingale, covariates unseen", operator=BLIND)
+    tests: dict[str, Test] = ksd("Martingale") | ksd(
+        "Martingale, covariates unseen", operator=BLIND, kernel=gs.Gaussian(1.0)
+    )
     tests |= ksd("Timing", operator=gs.Timing())
     yield Table(
         "Durations with late entry and covariates",
@@ -178,11 +181,28 @@ def size_tables() -> Iterator[Table]:
             "at the ends of the scale, where few events are seen. The default kernel keeps its level."
         },
     )
-    wild = named(fitted, "Martingale", gs.FittedWildBootstrap(), fit=fit)
+    null = gs.FittedWildBootstrap()
+    wild = named(fitted, "Martingale", null, fit=fit)
+    several_looks = named(fitted, "aggregated", null, fit=fit, test=partial(gs.aggregated_test, workers=1))
     yield Table(
         "Durations with late entry and covariates, fitted models",
         "The same, with the coefficients and the shape fitted to the very data by maximum likelihood.",
-        [true({"Weibull regression, fitted": WEIBULL}, wild, sizes, sample_null=law)],
+        [
+            true({"Weibull regression, fitted": WEIBULL}, wild, sizes, sample_null=law),
+            true({"Weibull regression, fitted": WEIBULL}, several_looks, (100,), sample_null=law),
+            true(
+                {"Weibull regression, 3 covariates, fitted": WEIBULL}, wild, (100, 200), sample_null=several
+            ),
+            *(
+                true(
+                    {f"{words} regression, fitted": WEIBULL},
+                    named(fitted, "Martingale", null, fit=partial(fit, name=name)),
+                    (100,),
+                    sample_null=Law(family=name),
+                )
+                for name, words in OTHERS.items()
+            ),
+        ],
     )
     cox_tests = named(fitted, "CoxResiduals", fit=cox)
     yield Table(
@@ -196,11 +216,32 @@ def size_tables() -> Iterator[Table]:
     )
 
 
+def distance(data: gs.Censored, model: Any) -> float:
+    """Kolmogorov's distance between Cox–Snell residuals, by Nelson and Aalen's estimate, and exponentials."""
+    given = model.given(data)
+    end, begin = given.cumulative_hazard(data.durations), given.cumulative_hazard(data.entry)
+    times, counts = np.unique(end[data.event_observed], return_counts=True)
+    at_risk = ((end >= times[:, None]) & ((begin < times[:, None]) | (data.entry == 0))).sum(axis=1)
+    estimate = np.exp(-np.append(0.0, np.cumsum(counts / at_risk)))
+    survival = np.exp(-times)
+    return float(np.maximum(np.abs(estimate[1:] - survival), np.abs(estimate[:-1] - survival)).max())
+
+
+def cox_snell(fit: Any) -> Test:
+    """The test by this distance, its null distribution simulated with a fit to each sample."""
+
+    def statistic(data: gs.Censored, _: Any) -> float:
+        return distance(data, fit(data))
+
+    return simulated(statistic, 999, lambda _, n, rng: Law()(n, rng))
+
+
 def power_tables() -> Iterator[Table]:
     tests: dict[str, Test] = {
         "CoxResiduals": partial(fitted, fit=cox, null=gs.WildBootstrap()),
         "Schoenfeld": schoenfeld,
         "Grønnesby–Borgan": groennesby_borgan,
+        "Cox–Snell, Kolmogorov–Smirnov": cox_snell(cox),
     }
     table = against(WEIBULL, 100, tests, trials=200, sample_null=Law())
     yield table(
@@ -208,8 +249,26 @@ def power_tables() -> Iterator[Table]:
         "Proportional hazards with a linear covariate, fitted to the very data, against a quadratic term of "
         "the covariate in the logarithm of the scale, which Grønnesby and Borgan's test is for, and against "
         "a shape that depends on the covariate, which Schoenfeld's residuals are for. 60 % enter late, about "
-        "40 % are censored. The classical tests are score tests with their χ² laws; the row of the null "
-        "tells their levels.",
+        "40 % are censored. The first two classical tests are score tests with their χ² laws, that of "
+        "residuals has 999 simulated samples; the row of the null tells their levels.",
         {f"quadratic {a:g}": Law(quadratic=a) for a in (0.1, 0.2, 0.3)}
         | {f"crossing {a:g}": Law(crossing=a) for a in (0.15, 0.3, 0.45)},
+    )
+    null = gs.FittedWildBootstrap()
+    parametric: dict[str, Test] = {
+        "Martingale": partial(fitted, fit=fit, null=null),
+        "aggregated": partial(fitted, fit=fit, null=null, test=partial(gs.aggregated_test, workers=1)),
+        "Cox–Snell, Kolmogorov–Smirnov": cox_snell(fit),
+        "Grønnesby–Borgan": groennesby_borgan,
+    }
+    table = against(WEIBULL, 100, parametric, trials=200, sample_null=Law())
+    yield table(
+        "Survival regression: a Weibull regression against wrong forms and other laws",
+        "A Weibull regression with a linear covariate, fitted to the very data, against a quadratic term of "
+        "the covariate, a shape that depends on it, and log-normal and log-logistic durations, which "
+        "residuals in the sense of Cox and Snell are for; Grønnesby and Borgan's test does not look at the "
+        "baseline. Otherwise as above.",
+        {f"quadratic {a:g}": Law(quadratic=a) for a in (0.1, 0.2, 0.3)}
+        | {f"crossing {a:g}": Law(crossing=a) for a in (0.15, 0.3)}
+        | {OTHERS[name]: Law(family=name) for name in OTHERS},
     )

@@ -13,6 +13,7 @@ from goodstein.domains import Box, Euclidean, Naturals
 from goodstein.domains.base import Domain
 from goodstein.families.binomial import Multinomial
 from goodstein.families.dirichlet import Dirichlet
+from goodstein.families.dirichlet_multinomial import DirichletMultinomial
 from goodstein.families.normal import Normal
 from goodstein.families.student import StudentT
 from goodstein.families.von_mises import VonMises
@@ -146,6 +147,8 @@ def _multivariate(rv: Any) -> Model:
         return from_methods(Normal(rv.loc, rv.shape))
     if kind == "multinomial":
         return from_methods(Multinomial(int(rv.n), rv.p))
+    if kind == "dirichlet_multinomial":
+        return from_methods(DirichletMultinomial(int(rv.n), rv.alpha))
     if kind in SAME:
         family, parameters = SAME[kind]
         return from_methods(family(*(getattr(rv, name) for name in parameters)))

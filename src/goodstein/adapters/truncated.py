@@ -10,9 +10,9 @@ import numpy as np
 from goodstein.adapters.model import as_model
 from goodstein.constraints import check_count
 from goodstein.domains import Chart, Domain
+from goodstein.domains.regions import as_domain
 from goodstein.errors import DomainError, InputError, SamplingError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_domain
 from goodstein.models import Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
@@ -63,8 +63,8 @@ class Truncated(Family):
     _model: Model
 
     def __init__(self, model: Any, domain: Domain) -> None:
-        wrapped = as_model(model)
-        _require_within(as_domain(domain), wrapped)
+        wrapped, domain = as_model(model), as_domain(domain)
+        _require_within(domain, wrapped)
         # Declared to live on the domain, so that a density without score is differentiated
         # with steps that stay inside.
         self._set(model=model, domain=domain, _model=wrapped.on(domain))

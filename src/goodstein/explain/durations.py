@@ -11,7 +11,9 @@ row, quarters of the events. Of a hazard that is known up to a factor, the ratio
 
 With covariates the same ratio is taken over the rows whose covariate is small, middling or large, which shows
 in which of them the form of the model is wrong. Where the baseline is unknown, nothing can be said of time
-alone, and the ratios are taken early and late beside, which shows whether hazards are proportional.
+alone, and the ratios are taken early and late beside, which shows whether hazards are proportional; their
+errors are those of score tests, as Grønnesby and Borgan's is one, so that the estimates of the baseline and
+of the coefficients are taken into account.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.explain.views import Look, Sentence, Told, Variance, View, figure
-from goodstein.survival.cox import CoxModel
+from goodstein.survival.cox import CoxModel, RiskSets
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.residuals import was_fitted, weighted_events
 from goodstein.types import Array
 
 PARTS = 4
@@ -56,6 +59,7 @@ class Hazards(Look):
                 float(np.median(data.durations[data.event_observed])) if data.event_observed.any() else 1.0
             )
             self._ends = np.array([0.0, middle, np.inf])
+            self._fitted = was_fitted(model, data)
             self.views = self._by_covariates() + self._by_covariates(f"before {figure(middle)}")
             self.views += self._by_covariates(f"after {figure(middle)}")
             return
@@ -88,8 +92,9 @@ class Hazards(Look):
         """Over all time, or in a part of it: there hazards may not be proportional."""
         kind, end = ("proportionality", f", {when}") if when else ("covariate", "")
         found = [(one.name, f"{one.words}{end}") for one in self._groups]
+        variance: Variance = "least" if isinstance(self._model, CoxModel) else "known"
         return [
-            View(f"events where {words}", kind, (name,), _events(words), "ratio", variance="known")
+            View(f"events where {words}", kind, (name,), _events(words), "ratio", variance=variance)
             for name, words in found
         ]
 
@@ -101,6 +106,9 @@ class Hazards(Look):
         seen, expected = self._events(model, observations)
         total = np.maximum(expected.mean(axis=0), 1e-300)
         values = seen.mean(axis=0) / total
+        if isinstance(model, CoxModel):
+            psi = self._among_those_at_risk(model, observations)[0] / total
+            return values, psi - psi.mean(axis=0)
         psi = (seen - values * expected) / total
         if not self._proportional:
             return values, psi
@@ -109,8 +117,20 @@ class Hazards(Look):
 
     def variances(self, observations: Censored) -> Array:
         """Those of the influences if the model is true, (v,)."""
-        expected = self._events(self._model, observations)[1].mean(axis=0)
-        return np.asarray(1.0 / np.maximum(expected, 1e-300))
+        expected = np.maximum(self._events(self._model, observations)[1].mean(axis=0), 1e-300)
+        if isinstance(self._model, CoxModel):
+            found = self._among_those_at_risk(self._model, observations)[1]
+            return np.asarray(found / len(observations) / expected**2)
+        return np.asarray(1.0 / expected)
+
+    def _among_those_at_risk(self, model: CoxModel, observations: Censored) -> tuple[Array, Array]:
+        """Events of each group less those expected given who was at risk, over all time, early and late."""
+        z, sets = observations.covariates, RiskSets.of(observations, model.factors(observations))
+        assert z is not None
+        psi = np.column_stack([one.holds(z) for one in self._groups]).astype(np.float64)
+        early = sets.times <= self._ends[1]
+        weights = np.array([np.ones(len(early)), early, ~early], np.float64)
+        return weighted_events(sets, observations, psi, weights, self._fitted)
 
     def _events(self, model: Any, observations: Censored) -> tuple[Array, Array]:
         """Events of each duration that were seen and expected in every interval, (n, v) each."""

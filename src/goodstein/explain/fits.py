@@ -34,11 +34,13 @@ class Fitted:
     influence: Influence | None = None
     refit: Refitting | None = None
     matters: bool = False
+    corrected: bool = False
+    """Whether the quantities themselves take account of it."""
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know."""
-        if not self.matters or self.refit is not None:
+        if not self.matters or self.refit is not None or self.corrected:
             return []
         return [UNKNOWN if self.influence is None else FIRST_ORDER]
 
@@ -58,6 +60,8 @@ class Fitted:
 def fit_of(problem: Problem, null: Any) -> Fitted:
     """How the model of a problem was fitted to its data, if it was."""
     fit: Fit | None = problem.model.provenance
+    if problem.operator.corrects_fit:
+        return Fitted(matters=True, corrected=True)
     refit = None if fit is None else fit.refit
     if isinstance(null, FittedWildBootstrap):
         return Fitted(null.influence_on(problem), refit, True)

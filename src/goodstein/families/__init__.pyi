@@ -11,6 +11,7 @@ from goodstein.families.conway_maxwell import ConwayMaxwellPoisson as ConwayMaxw
 from goodstein.families.copulas import GaussianCopula as GaussianCopula
 from goodstein.families.copulas import StudentCopula as StudentCopula
 from goodstein.families.dirichlet import Dirichlet as Dirichlet
+from goodstein.families.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
 from goodstein.families.ergm import ERGM as ERGM
 from goodstein.families.exponential import Exponential as Exponential
 from goodstein.families.gamma import Gamma as Gamma

@@ -12,7 +12,7 @@ from goodstein.domains import Naturals
 from goodstein.errors import InputError, refuse_rows
 from goodstein.families.checks import vector
 from goodstein.families.coordinates import Probability, Shares, free
-from goodstein.families.counts import CountFamily, as_counts, log_factorial
+from goodstein.families.counts import CountFamily, as_counts, as_shared_total, log_factorial
 from goodstein.types import Array, ArrayLike
 
 
@@ -107,15 +107,8 @@ class Multinomial(CountFamily):
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
         """The maximum likelihood fit to counts (n, d) whose rows add up to the same total."""
-        counts = as_counts(x, None)
-        total = counts[0].sum()
-        off = counts.sum(axis=1) != total
-        refuse_rows(off, f"do not add up to {total:g}, as row 0 does.", argument="x")
-        means = counts.mean(axis=0)
-        if total == 0 or not (means > 0).all():
-            reason = f"kind {int(np.argmin(means))} never occurs, so its probability is at its limit."
-            raise InputError(reason, argument="x", remedy="Leave it out.")
-        return cls(int(total), means / means.sum())
+        _, total, shares = as_shared_total(x)
+        return cls(total, shares)
 
     def _logpmf(self, x: Array) -> Array:
         logs = math.lgamma(self.total + 1.0) + (x * np.log(self.p) - log_factorial(x)).sum(axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from goodstein.constraints import LARGEST, numbers, real_array
-from goodstein.domains import Domain, Simplex
+from goodstein.domains import Simplex
 from goodstein.errors import InputError, describe_rows, must, refuse_rows
 from goodstein.types import Array, ArrayLike
 from goodstein.validation import as_data
@@ -33,13 +33,6 @@ def as_entries(name: str, value: ArrayLike, count: int, what: str) -> Array:
         expected = f"expected one number or {count}, one for each {what}"
         raise InputError(f"{expected}, got {len(entries)}.", argument=name)
     return np.broadcast_to(entries, count).copy()
-
-
-def as_domain(value: Domain) -> Domain:
-    """A domain, and nothing that only looks like one."""
-    if not isinstance(value, Domain):
-        raise must("domain", "a domain such as Box or Ball", value)
-    return value
 
 
 def as_points(x: ArrayLike, d: int, name: str = "x", largest: float = np.inf) -> Array:

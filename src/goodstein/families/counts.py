@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from goodstein.domains import Naturals
-from goodstein.errors import InputError
+from goodstein.errors import InputError, refuse_rows
 from goodstein.families.base import Family
 from goodstein.families.checks import as_sample
 from goodstein.types import Array, ArrayLike
@@ -69,17 +69,30 @@ def as_counts(x: ArrayLike, d: int | None = 1) -> Array:
     return points
 
 
+def as_shared_total(x: ArrayLike) -> tuple[Array, int, Array]:
+    """Counts of several kinds, (n, d), whose rows add up to the same total; that, and the kinds' shares."""
+    counts = as_counts(x, None)
+    total = counts[0].sum()
+    off = counts.sum(axis=1) != total
+    refuse_rows(off, f"do not add up to {total:g}, as row 0 does.", argument="x")
+    means = counts.mean(axis=0)
+    if total == 0 or not (means > 0).all():
+        reason = f"kind {int(np.argmin(means))} never occurs, so its probability is at its limit."
+        raise InputError(reason, argument="x", remedy="Leave it out.")
+    return counts, int(total), means / means.sum()
+
+
 F = TypeVar("F", bound=CountFamily)
 
 
 def most_likely(start: F, x: Array, what: str) -> F:
-    """The member of a family that makes counts (n, 1) most likely, from a member nearby.
+    """The member of a family that makes counts (n, d) most likely, from a member nearby.
 
     By quasi-Newton steps in the coordinates of :meth:`Family.moved`. `what` says why there may be none.
     """
     from scipy.optimize import minimize
 
-    values, times = np.unique(x[:, 0], return_counts=True)
+    values, times = np.unique(x, axis=0, return_counts=True)
     share = times / len(x)
 
     def loss(by: Array) -> float:

@@ -9,8 +9,9 @@ import numpy as np
 
 from goodstein.constraints import answered, asked, check_count, number
 from goodstein.domains import Domain
+from goodstein.domains.regions import as_domain
 from goodstein.errors import InputError, SamplingError
-from goodstein.families.checks import as_domain, as_points
+from goodstein.families.checks import as_points
 from goodstein.models.provenance import FittableValue
 from goodstein.patterns.data import Patterns, as_patterns
 from goodstein.patterns.loglinear import LogLinear, as_covariates, design, maximise
@@ -77,7 +78,8 @@ class PoissonProcess(FittableValue):
         self, intensity: float | Callable[[Array], Any], domain: Domain, bound: float | None = None
     ) -> None:
         own = callable(intensity) and not isinstance(intensity, type)
-        nodes, weights = quadrature(as_domain(domain), FINE if own else 2)
+        domain = as_domain(domain)
+        nodes, weights = quadrature(domain, FINE if own else 2)
         rate = intensity if own else number(intensity, "intensity", above=0.0)
         limit = None if bound is None else number(bound, "bound", above=0.0)
         self._set(intensity=rate, domain=domain, bound=limit)
@@ -103,7 +105,8 @@ class PoissonProcess(FittableValue):
             list or by name; then the intensity is :class:`goodstein.patterns.LogLinear`, and its integral
             a sum over 4096 nodes. None fits a constant.
         """
-        found = as_some(patterns, as_domain(domain), as_patterns)
+        domain = as_domain(domain)
+        found = as_some(patterns, domain, as_patterns)
         if covariates is None:
             area = float(quadrature(domain, 2)[1].sum())
             return cls(float(np.mean([len(one) for one in found])) / area, domain)
@@ -118,9 +121,7 @@ class PoissonProcess(FittableValue):
 
     @classmethod
     def _fit_data(cls, data: Any, **options: Any) -> Pattern | Patterns:
-        if is_single(data):
-            return as_single(data, options["domain"])
-        return as_patterns(data, options["domain"])
+        return (as_single if is_single(data) else as_patterns)(data, as_domain(options["domain"]))
 
     def papangelou(self, u: ArrayLike, pattern: ArrayLike) -> Array:
         """λ(u), whatever the pattern, (k,)."""

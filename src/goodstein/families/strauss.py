@@ -8,8 +8,9 @@ import numpy as np
 
 from goodstein.constraints import check_count, number
 from goodstein.domains import Domain
+from goodstein.domains.regions import as_domain
 from goodstein.errors import SamplingError
-from goodstein.families.checks import as_domain, as_points
+from goodstein.families.checks import as_points
 from goodstein.families.poisson_process import check_expected
 from goodstein.models.provenance import FittableValue
 from goodstein.numerics.distances import squared_distances
@@ -85,7 +86,7 @@ class Strauss(FittableValue):
         self._set(beta=number(beta, "beta", above=0.0), radius=number(radius, "radius", above=0.0))
         wanted = "a number in [0, 1]; above 1 the density has no finite integral"
         self._set(gamma=number(gamma, "gamma", least=0.0, most=1.0, wanted=wanted), domain=as_domain(domain))
-        self._set(_size=float(quadrature(domain, 2)[1].sum()))
+        self._set(_size=float(quadrature(self.domain, 2)[1].sum()))
 
     @classmethod
     def fit(cls, pattern: Any, domain: Domain, radius: float) -> Self:
@@ -107,7 +108,8 @@ class Strauss(FittableValue):
         ----------
         Jensen & Møller (1991), Pseudolikelihood for exponential family models of spatial point processes.
         """
-        points = as_single(pattern, as_domain(domain)).points
+        domain = as_domain(domain)
+        points = as_single(pattern, domain).points
         probe = cls(1.0, 1.0, radius, domain)
         nodes, weights = quadrature(domain, FINE)
         own = probe._close(points, points).sum(axis=1) - 1.0
@@ -126,7 +128,7 @@ class Strauss(FittableValue):
 
     @classmethod
     def _fit_data(cls, data: Any, **options: Any) -> Pattern:
-        return as_single(data, options["domain"])
+        return as_single(data, as_domain(options["domain"]))
 
     def _fit_method(self, **options: Any) -> str:
         return "maximum pseudo-likelihood"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from goodstein.domains import Domain
+from goodstein.domains.regions import as_domain
 from goodstein.errors import DomainError
 from goodstein.families.base import Family
-from goodstein.families.checks import as_domain
 from goodstein.types import Array, ArrayLike
 
 
@@ -41,7 +41,8 @@ class Uniform(Family):
     """
 
     def __init__(self, domain: Domain) -> None:
-        if not as_domain(domain).bounded:
+        domain = as_domain(domain)
+        if not domain.bounded:
             reason = f"{domain!r} is unbounded, so there is no uniform distribution on it."
             remedy = "Pass a bounded one such as Box or Ball."
             raise DomainError(reason, argument="domain", remedy=remedy)

@@ -20,6 +20,7 @@ from goodstein.constraints import (
 )
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
+from goodstein.domains.regions import as_domain
 from goodstein.errors import (
     DomainError,
     InputError,
@@ -27,7 +28,6 @@ from goodstein.errors import (
     SamplingError,
     ScoreError,
     describe_rows,
-    must,
     within_memory,
 )
 from goodstein.models.base import AnyModel
@@ -38,6 +38,8 @@ from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
+
+OR_NONE = "a domain such as Box(lower, upper), or None"
 
 
 class FunctionModel(AnyModel):
@@ -137,8 +139,8 @@ class Model(FunctionModel):
         require_functions(self._functions, type(self).__name__)
         if score is None and logpdf is None:
             raise InputError("Model needs a `score` or a `logpdf`, got neither. Pass at least one of them.")
-        if domain is not None and not isinstance(domain, Domain):
-            raise must("domain", "a domain such as Box(lower, upper), or None", domain, type(self).__name__)
+        if domain is not None:
+            domain = as_domain(domain, OR_NONE, type(self).__name__)
         self._domain, self._batched = domain, check_flag(batched, "batched", of=type(self).__name__)
         self._name = None if name is None else check_text(name, "name", of=type(self).__name__)
         self._recognised: dict[tuple[str, int], Batched] = {}
@@ -217,8 +219,7 @@ class Model(FunctionModel):
         return drawn
 
     def on(self, domain: Domain | None) -> Self:
-        if domain is not None and not isinstance(domain, Domain):
-            raise must("domain", "a domain such as Box(lower, upper), or None", domain)
+        domain = None if domain is None else as_domain(domain, OR_NONE)
         if domain is not None and self._domain is not None and domain.dim != self._domain.dim:
             reason = f"{self.name} lives in {self._domain.dim} dimensions, {domain!r} in {domain.dim}."
             raise DomainError(reason, remedy="Pass a domain of the same dimension.")

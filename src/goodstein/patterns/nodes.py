@@ -10,7 +10,8 @@ import numpy as np
 
 from goodstein.constraints import check_count, number
 from goodstein.domains import Box, Domain, Polygon
-from goodstein.errors import DomainError, must
+from goodstein.domains.regions import as_domain
+from goodstein.errors import DomainError
 from goodstein.types import Array
 
 FEWEST = {1: 40, 2: 144, 3: 343}
@@ -50,8 +51,7 @@ def quadrature(domain: Domain, nodes: int | None = None, length: float = math.in
     >>> float(w.sum()), float(w @ u[:, 0] ** 2)
     (2.0, 2.6666666667)
     """
-    if not isinstance(domain, Domain):
-        raise must("domain", "a domain such as Box or Polygon", domain)
+    domain = as_domain(domain, "a domain such as Box or Polygon")
     if nodes is not None:
         check_count(nodes, "nodes", 1, MOST)
     if not (isinstance(length, float) and length == np.inf):

@@ -8,6 +8,7 @@ import numpy as np
 
 from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
+from goodstein.domains.regions import as_domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, describe_rows
 from goodstein.foreign import describe
 from goodstein.models.base import AnyModel
@@ -171,6 +172,7 @@ def as_process(model: Any, domain: Domain | None) -> Process:
             f"{describe(model)} of type {type(model).__name__}."
         )
     own = getattr(model, "domain", None)
+    own = None if own is None else as_domain(own, f"of {describe(model)} a domain such as Box or Polygon")
     if own is None and domain is None:
         raise InputError(f"{describe(model)} does not say where it lives: pass `domain`, the window.")
     if own is not None and domain is not None and own != domain:

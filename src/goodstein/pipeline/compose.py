@@ -9,14 +9,15 @@ import numpy as np
 from goodstein.data.named import named_draws
 from goodstein.data.weights import Weighted
 from goodstein.domains.base import Domain
+from goodstein.domains.regions import as_domain
 from goodstein.engine.executors import one_blas_thread
-from goodstein.errors import InputError, must
+from goodstein.errors import InputError
 from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
 from goodstein.kernels.whitened import Whitened
 from goodstein.operators.base import Operator, OwnOperator, as_operator
-from goodstein.pipeline.kinds import kind_of
+from goodstein.pipeline.kinds import is_swapped, kind_of
 from goodstein.problems.problem import Problem
 from goodstein.validation import draw_seed
 
@@ -45,11 +46,13 @@ def compose(
     For an audit it may be the problem of a model that says by itself where it lives, without data. Only what
     is valid for `weighted` rows takes them.
     """
-    check_domain(domain)
+    domain = check_domain(domain)
     weights = data.weights if isinstance(data, Weighted) else None
     data = data.data if isinstance(data, Weighted) else data
     if data is None and (not without_data or weights is not None):
         raise InputError("is None. Pass the observations.", argument="data", predicate=True)
+    if is_swapped(data, model):
+        data, model = model, data
     named = named_draws(data)
     data = contents(data) if named is None else named
     given = None if operator is None else as_operator(operator)
@@ -64,7 +67,7 @@ def compose(
     if place is not None:
         placed = placed.on(place)
     placed = placed.seeded(seeds[2])
-    chosen = choose_kernel(kernel, placed, place)
+    chosen = choose_kernel(arranged.kernel if kernel is None else kernel, placed, place)
     if observed is not None:
         observed = observed.prepared(wrapped, seeds)
         with one_blas_thread():
@@ -72,10 +75,9 @@ def compose(
     return Problem(observed, wrapped, place, placed, chosen, arranged.adopt)
 
 
-def check_domain(domain: Any) -> None:
-    """Raise where the domain is something else."""
-    if domain is not None and not isinstance(domain, Domain):
-        raise must("domain", "a domain such as Box(0, 1) or Simplex(3)", domain)
+def check_domain(domain: Any) -> Domain | None:
+    """The domain, if there is one; raises where it is something else."""
+    return None if domain is None else as_domain(domain, "a domain such as Box(0, 1) or Simplex(3)")
 
 
 def choose_kernel(kernel: Any, operator: Operator, domain: Domain | None = None) -> Kernel:

@@ -21,6 +21,8 @@ from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean
 from goodstein.errors import InputError, given
 from goodstein.foreign import bases, describe, roots
+from goodstein.kernels.base import Kernel
+from goodstein.kernels.gaussian import Gaussian
 from goodstein.lazy import deferred
 from goodstein.models.base import AnyModel, OwnModel
 from goodstein.models.model import Model
@@ -44,18 +46,38 @@ pattern_operator = deferred("goodstein.patterns.operator")
 innovations = deferred("goodstein.patterns.innovations")
 single = deferred("goodstein.patterns.single")
 process = deferred("goodstein.patterns.process")
+regression = deferred("goodstein.survival.regression")
 residuals = deferred("goodstein.survival.residuals")
 survival_data = deferred("goodstein.survival.data")
 
+UNIT = 1.0
+"""Bandwidth in the cumulative hazard of a regression, which is exponential of mean one whatever its form is.
+So wide a kernel sees how many events there are for some covariates, not only when they come."""
+
 
 class Arranged(NamedTuple):
-    """Data, model and domain that fit each other, how to bring in another model, and the operator."""
+    """Data, model and domain that fit each other, how to bring in another model, and the operator.
+
+    And the kernel, where an operator of the library's choice wants another one than by itself.
+    """
 
     data: Any
     model: Any
     domain: Any
     adopt: Callable[[Any], Any]
     operator: Operator
+    kernel: Kernel | None = None
+
+
+def is_swapped(data: Any, model: Any) -> bool:
+    """Whether a fitted estimator of durations comes first and its data second, as lifelines has the order.
+
+    Neither can be the other, so that nothing is guessed.
+    """
+    estimates = "lifelines" in roots(data) or callable(
+        getattr(data, "predict_cumulative_hazard_function", None)
+    )
+    return estimates and (_has_columns(model) or isinstance(model, Data | tuple))
 
 
 def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., Arranged]:
@@ -186,15 +208,19 @@ def durations(data: Any, model: Any, domain: Domain | None, operator: Operator |
             "with an attribute takes = goodstein.Censored.)"
         )
     wrapped = duration_adapter.as_survival_model(model)
-    unknown = isinstance(wrapped, cox.CoxModel)
-    chosen = operator or (residuals.CoxResiduals() if unknown else martingale.Martingale())
+    chosen, kernel = operator, None
+    if operator is None and isinstance(wrapped, cox.CoxModel):
+        chosen = residuals.CoxResiduals()
+    elif operator is None and isinstance(wrapped, regression.SurvivalRegression):
+        chosen, kernel = martingale.Martingale("hazard"), Gaussian(UNIT)
+    chosen = chosen or martingale.Martingale()
     rows = None if data is None else wrapped.read(data, repr(chosen))
     if rows is not None:
         rows.validate(wrapped, wrapped.domain)
         if isinstance(chosen, duration_operator.DurationOperator):
             chosen.require(rows, wrapped)
         refuse_lost_flags(wrapped, rows)
-    return Arranged(rows, wrapped, wrapped.domain, duration_adapter.as_survival_model, chosen)
+    return Arranged(rows, wrapped, wrapped.domain, duration_adapter.as_survival_model, chosen, kernel)
 
 
 def pairs(data: Any, model: Any, domain: Domain | None, operator: Operator | None) -> Arranged:

@@ -296,7 +296,7 @@ def neyman_pearson_power(
     n, n_null = check_count(n, "n"), check_count(n_null, "n_null", 100)
     n_alternative = check_count(n_alternative, "n_alternative", 100)
     level = check_share(level, "level")
-    check_domain(domain)
+    domain = check_domain(domain)
     check_threshold(n_null, level, "n_null")
     check_log_ratio(log_ratio)
     null = law_of(model, "model", domain=domain, censoring=censoring)

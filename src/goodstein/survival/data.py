@@ -173,6 +173,11 @@ class Censored(Frozen, Data):
         """The same rows, with other names of their covariates."""
         return _restore({**self.__dict__, "covariate_names": tuple(names)})
 
+    def with_covariates(self, covariates: Array, names: Sequence[str]) -> Censored:
+        """The same durations, with other covariates, (n, p)."""
+        found = {"covariates": covariates, "covariate_names": tuple(names), "_flat": False}
+        return _restore({**self.__dict__, **found})
+
     @property
     def ended(self) -> BoolArray:
         return self.event_observed

@@ -44,7 +44,9 @@ class Martingale(DurationOperator):
         T ω = δ ∂_t ω(t, z)/λ(t | z) − (ω(t, z) − ω(e, z)),
 
     and the kernel is one of times, on the scale of `transform`, times one of covariates: the test sees where
-    among the covariates events come too early, too late, too often or too rarely.
+    among the covariates events come too early, too late, too often or too rarely. There tests take
+    ``Martingale("hazard")`` with ``Gaussian(1.0)`` by themselves: Λ is exponential of mean one whatever the
+    form of the model is, and kernels that are narrower on that scale hardly see a wrong form of a covariate.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class CoxResiduals(DurationOperator):
             return question.skipped(
                 "Whether the coefficients were fitted to the data is not known without them."
             )
-        how = "and of the fitted coefficients " if _was_fitted(model, data) else ""
+        how = "and of the fitted coefficients " if was_fitted(model, data) else ""
         return question.passed(f"The estimate of the baseline {how}is accounted for.")
 
 
@@ -134,23 +134,40 @@ def event_features(model: CoxModel, data: Censored, psi: Array, degree: int = 0)
     if not len(sets.times):
         raise InputError("no duration ends with an event, so nothing is seen.", argument="data")
     ranks = (np.arange(len(sets.times)) + 0.5) / len(sets.times)
-    polynomials = legendre(ranks, degree).T
+    return weighted_events(sets, data, psi, legendre(ranks, degree).T, was_fitted(model, data))[0]
+
+
+def weighted_events(
+    sets: RiskSets, data: Censored, psi: Array, weights: Array, fitted: bool
+) -> tuple[Array, Array]:
+    """ξ_i ω of ω = b ψ, (n, m·r), for weights b, (m, K), of the times of events; the variances of their sums.
+
+    These, (m·r,), are the sums over events of the variances of ω in the risk sets, less what fitted
+    coefficients take of them.
+    """
     ended, when = np.nonzero(sets.events)
-    means = sets.shares @ psi
+    means, counts = sets.shares @ psi, sets.events.sum(axis=0)
     beyond = psi[ended] - means[when]
-    tau = np.hstack([b[when, None] * beyond for b in polynomials])
-    if _was_fitted(model, data):
+    tau = np.hstack([b[when, None] * beyond for b in weights])
+    shares = [counts * b**2 for b in weights]
+    variances = np.concatenate([(one @ sets.shares) @ psi**2 - one @ means**2 for one in shares])
+    if fitted:
         assert data.covariates is not None
         z = data.covariates - data.covariates.mean(axis=0)
-        counts, z_means = sets.events.sum(axis=0), sets.shares @ z
+        z_means = sets.shares @ z
         information = _covariance(counts, z, z, sets.shares, z_means, z_means)
-        slopes = [_covariance(counts * b, psi, z, sets.shares, means, z_means) for b in polynomials]
+        parts = [_covariance(counts * b, psi, z, sets.shares, means, z_means) for b in weights]
+        slopes = np.vstack(parts)
         # lstsq: a covariate that does not vary among those at risk has no coefficient.
-        taken = np.linalg.lstsq(information, (z[ended] - z_means[when]).T, rcond=None)[0]
-        tau -= taken.T @ np.vstack(slopes).T
+        tau -= np.linalg.lstsq(information, (z[ended] - z_means[when]).T, rcond=None)[0].T @ slopes.T
+        taken = np.linalg.lstsq(information, slopes.T, rcond=None)[0]
+        left = variances - np.einsum("ka,ak->k", slopes, taken)
+        # What the equations of the fit determine, such as of the two arms of a trial, is rounding.
+        tau[:, left <= SMALL * variances] = 0.0
+        variances = np.where(left <= SMALL * variances, 0.0, left)
     whole = np.zeros((len(data), tau.shape[1]))
     whole[ended] = tau
-    return whole
+    return whole, variances
 
 
 def _covariance(
@@ -161,7 +178,7 @@ def _covariance(
     return np.asarray(psi.T @ (total * z) - (psi_means * counts[:, None]).T @ z_means)
 
 
-def _was_fitted(model: CoxModel, data: Censored) -> bool:
+def was_fitted(model: CoxModel, data: Censored) -> bool:
     """Whether the coefficients were fitted to these very data; raises where to some of them."""
     fit = model.provenance
     if fit is None or not fit.concerns(data):

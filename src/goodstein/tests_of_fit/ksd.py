@@ -79,9 +79,10 @@ def ksd_test(
         the model's own means the model truncated to it.
     operator
         Stein operator; None takes :class:`Langevin` on R^d, :class:`LogRatio` on a simplex,
-        :class:`Martingale` for durations, :class:`Coordinate` on circles and tori,
-        :class:`SecondOrder` on spheres, :class:`Difference` on lattices, :class:`Latent` for latent
-        models, and :class:`Standardised` with the domain's auxiliary function on regions with an edge.
+        :class:`Martingale` for durations, :class:`CoxResiduals` for those of Cox's model,
+        :class:`Coordinate` on circles and tori, :class:`SecondOrder` on spheres, :class:`Difference` on
+        lattices, :class:`Jumps` for counts, :class:`Latent` for latent models, and :class:`Standardised` with
+        the domain's auxiliary function on regions with an edge.
     kernel
         None takes :class:`IMQ` with the median bandwidth, or what the operator prefers; on R^d, boxes and
         half-spaces in the metric of the score (:class:`Whitened`), so that units of coordinates do not count.
