@@ -18,7 +18,7 @@ from goodstein.lazy import deferred
 from goodstein.text import plain
 from goodstein.version import __version__
 
-files = deferred("goodstein.power.files")
+files = deferred("goodstein.engine.files")
 
 SCHEMA = 1
 """Version of the records that --json prints; it grows where a key changes its meaning or goes away."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from goodstein.explain.explanation import PLACES
 from goodstein.explain.views import Look, Sentence, Told, View, figure, quoted
-from goodstein.numerics.distances import squared_distances
+from goodstein.numerics.distances import placed, squared_distances
 from goodstein.types import Array
 
 DRAWN, OBSERVED = 16, 32
@@ -43,6 +43,8 @@ class Places(Look):
         self._own = rng.choice(n, size=min(OBSERVED, n // 4), replace=False)
         chosen = np.concatenate([draws[:DRAWN], observations[self._own]])
         self._centres = embedded(chosen) / self._scale
+        self._middle = np.median(self._centres, axis=0)
+        self._about = placed(self._centres, self._middle, float(self._widths[0]))
         self.views = [
             View(
                 f"place {k}{size}",
@@ -60,7 +62,7 @@ class Places(Look):
 
     def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
         x = self._embedded(observations) / self._scale
-        far = squared_distances(x, self._centres)
+        far = placed(x, self._middle, float(self._widths[0])).squared_distances(self._about)
         own = observations is self._observations
         if own:
             far[self._own, np.arange(DRAWN, far.shape[1])] = np.nan

@@ -24,6 +24,7 @@ import numpy as np
 
 from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import require_everywhere
@@ -122,6 +123,7 @@ class Detectable(Report):
         return self.notes
 
 
+@one_blas_thread()
 def smallest_moves(
     problems: Sequence[Problem], squares: Sequence[float], columns: int | None = None
 ) -> tuple[Move, ...]:
