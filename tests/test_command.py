@@ -370,8 +370,14 @@ def test_power_and_sample_size():
 def test_pictures(data, tmp_path):
     pytest.importorskip("matplotlib")
     for ending, start in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
-        run("test", data, NORMAL, "--plot", tmp_path / f"null{ending}")
+        said = run("test", data, NORMAL, "--plot", tmp_path / f"null{ending}").stderr
+        assert f"Wrote {tmp_path / f'null{ending}'}." in said
         assert (tmp_path / f"null{ending}").read_bytes().startswith(start)
+
+
+def test_a_picture_of_another_kind_is_refused_by_its_option(data, tmp_path):
+    result = CliRunner().invoke(cli, ["test", str(data), NORMAL, "--plot", str(tmp_path / "null.bmp")])
+    assert result.exit_code == 2 and "goodstein: --plot: " in result.stderr
 
 
 def test_datasets(tmp_path):

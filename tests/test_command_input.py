@@ -128,6 +128,17 @@ def test_swapped_longitudes_and_latitudes(table):
     assert run("test", path, model, "--lon", "y", "--lat", "x").exit_code == 0
 
 
+def test_names_of_the_other_coordinate_are_noted_where_values_fit_either(table):
+    path = table("Latitude,Longitude\n50,10\n51,12\n48,9\n49,11\n")
+    model = "von_mises_fisher:mu=0,0,1;kappa=1"
+    said = run("test", path, model, "--lon", "Latitude", "--lat", "Longitude").stderr
+    assert "Longitudes are taken from 'Latitude'" in said and "--lon 'Longitude' --lat 'Latitude'." in said
+    assert "taken from" not in run("test", path, model, "--lon", "Longitude", "--lat", "Latitude").stderr
+    # A file in which the names are exchanged: its values leave no doubt.
+    far = table("lat,lon\n150,10\n-151,12\n48,9\n49,11\n", "far.csv")
+    assert "taken from" not in run("test", far, model, "--lon", "lat", "--lat", "lon").stderr
+
+
 def test_an_unfitted_model(table):
     said = refused("test", table(), "normal")
     assert "Give its parameters, normal:mean=…,cov=…, or fit it: --fit." in said
@@ -203,6 +214,11 @@ def test_the_plot_extra_is_not_installed(table, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     said = refused("test", table(), NORMAL, "--plot", tmp_path / "null.svg")
     assert 'pip install "goodstein[plot]"' in said
+    report = tmp_path / "report.html"
+    told = run("check", table(), NORMAL, "--null", "wild", "--resamples", 19, "--output", report).stderr
+    assert f"Wrote {report}. It has no pictures" in told and "No pictures" in report.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_neither_polars_nor_pyarrow_is_installed(tmp_path, monkeypatch):

@@ -177,7 +177,9 @@ class Columns(Look):
         x = self._derived(observations)
         view, column = self.views[place], place % x.shape[1]
         if view.kind == "spread" and len(view.columns) == 1 and not self._trimmed:
-            return f", its variance {figure(float(x[:, column].var() / self._model[column]))} ×"
+            ratio = float(x[:, column].var() / self._model[column])
+            # Closer to one than the model's draws can tell there is nothing to add.
+            return f", its variance {figure(ratio)} ×" if abs(ratio - 1.0) > 0.05 else ""
         if view.kind == "tails" and len(view.columns) > 1:
             share = float((mean_radius(x, influence=False)[2] > self._limit).mean())
             return f"; {percent(share)} of rows lie beyond the radius that holds {percent(FAR)} of the model"
