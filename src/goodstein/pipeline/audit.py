@@ -96,7 +96,8 @@ def observed_checks(
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     if problem.data.weights is not None:
         found += check_weights(problem.data.weights, problem.form.diagonal())
-    found += check_order(problem.dependence if dependence is None else dependence, null)
+    order = problem.dependence if dependence is None else dependence
+    found += check_order(order, null, problem.data.names)
     alone = check_standing_alone(problem, thorough)
     found += alone
     if null is not None and not (null.simulates or null.bears_skewness or others or alone):
@@ -191,13 +192,14 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
     return problem.form.diagonal() if drawn is None else drawn
 
 
-def check_order(dependence: Dependence, null: Null | None) -> list[Check]:
+def check_order(dependence: Dependence, null: Null | None, names: Sequence[str] | None = None) -> list[Check]:
     """Whether rows depend on each other in their order, and what that means for the null distribution."""
     question, n, time = Question("independent rows"), dependence.n, dependence.time
     if dependence.sorted_by is not None:
+        column = f"column {dependence.sorted_by}" if not names else f"`{names[dependence.sorted_by]}`"
         return [
             question.warned(
-                f"The rows are sorted by column {dependence.sorted_by}, or nearly so, and their order says "
+                f"The rows are sorted by {column}, or nearly so, and their order says "
                 "nothing about time; whether they depend on each other could not be looked for. Draws of a "
                 "Markov chain are Chains([data])."
             )
