@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from goodstein.errors import Explained
+from goodstein.plot.choose import shape_of
 from goodstein.plot.style import svg
 from goodstein.report.elements import Html, element
 
@@ -87,11 +88,18 @@ def thinned(test: TestResult) -> TestResult:
 def _planned(result: CheckResult) -> Iterator[Picture]:
     n, draws = result.data.n, len(result.test.null_distribution)
     part = f" ({MOST_ROWS} of {n} observations, evenly spaced in their order)" if n > MOST_ROWS else ""
-    yield Picture(
-        "where",
-        f"Where there are more data than the model allows, and where there are less{part}",
-        "Picture of the places at which there are more data than the model allows, or less.",
-    )
+    if result.test.asked and shape_of(result.test) == "findings":
+        yield Picture(
+            "where",
+            f"What fails, and how far from the model it is{part}",
+            "Intervals of what was looked at, each with the sentence that says it.",
+        )
+    else:
+        yield Picture(
+            "where",
+            f"Where there are more data than the model allows, and where there are less{part}",
+            "Picture of the places at which there are more data than the model allows, or less.",
+        )
     yield Picture(
         "transform",
         f"Shares of the data below quantiles of the model, which a true model leaves in the band{part}",
