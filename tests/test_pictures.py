@@ -563,3 +563,11 @@ def test_sites_of_few_levels_are_told_by_what_fails():
     assert any("associations are weaker" in text.get_text() for text in ax.texts)
     few = gs.ksd_test(x[:15], gs.families.Ising(chain), null=gs.MonteCarlo(99), rng=1)
     assert len(few.plot().axes) > 4  # too few rows for an explanation: in pairs
+
+
+def test_the_legend_of_two_columns_stays_in_the_figure():
+    x = np.random.default_rng(1).normal(0.5, 1.2, (100, 2))
+    figure = gs.ksd_test(x, gs.families.Normal([0, 0]), rng=1).plot("pairs")
+    figure.canvas.draw()
+    box, paper = figure.legends[0].get_window_extent(), figure.bbox
+    assert paper.x0 <= box.x0 and box.x1 <= paper.x1
