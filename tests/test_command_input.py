@@ -77,7 +77,7 @@ def test_text_in_a_column_of_numbers_names_the_first_cells_and_their_lines(table
 
 def test_a_column_of_words_is_left_to_the_user(table):
     path = table("\n".join(["kind,a", *(f"fox,{a}" for a, _ in ROWS)]))
-    assert "Name the columns of numbers: --columns a,b." in refused("test", path, "normal:mean=0")
+    assert "Name the columns of numbers: --columns 'a'." in refused("test", path, "normal:mean=0")
     assert run("test", path, "normal:mean=0", "--columns", "a").exit_code == 0
 
 
@@ -161,6 +161,7 @@ def test_an_unfitted_model(table):
         ("data.csv", b"a,b\n1,\xff\xfe\n2,3\n", "UTF-8"),
         ("data.xlsx", b"a,b\n1,2\n", "end in .xlsx"),
         ("data.csv", pickle.dumps([1.0]), "a pickle"),
+        ("data.arrows", b"\xff\xff\xff\xff\x10\x00", "a stream of Arrow"),
         ("data.npz", b"PK\x03\x04rest", "is damaged"),
         ("data.json", b'{"a": [1, 2', "no valid JSON"),
     ],
