@@ -39,8 +39,7 @@ def polygon() -> gs.TestResult:
 
 def readme() -> gs.TestResult:
     diameters = np.random.default_rng(1).permutation(gs.datasets.about("longleaf").table()["dbh"])
-    named = frame(diameters, "diameter of a trunk in cm")
-    return gs.check(named, gs.families.Normal.fit(diameters), rng=1).test
+    return gs.check({"trunk in cm": diameters}, gs.families.Normal.fit(diameters), rng=1).test
 
 
 def plane() -> gs.TestResult:

@@ -12,8 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import goodstein as gs
+from goodstein.command.asking import Advising
 from goodstein.command.main import COMMANDS, cli
 from goodstein.command.models import names
+from goodstein.command.output import Printer
 from goodstein.command.speech import renamed, spoken
 from goodstein.command.strings import parse
 from goodstein.engine.progress import Progress
@@ -370,8 +372,14 @@ def test_power_and_sample_size():
 def test_pictures(data, tmp_path):
     pytest.importorskip("matplotlib")
     for ending, start in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
-        run("test", data, NORMAL, "--plot", tmp_path / f"null{ending}")
+        said = run("test", data, NORMAL, "--plot", tmp_path / f"null{ending}").stderr
+        assert f"Wrote {tmp_path / f'null{ending}'}." in said
         assert (tmp_path / f"null{ending}").read_bytes().startswith(start)
+
+
+def test_a_picture_of_another_kind_is_refused_by_its_option(data, tmp_path):
+    result = CliRunner().invoke(cli, ["test", str(data), NORMAL, "--plot", str(tmp_path / "null.bmp")])
+    assert result.exit_code == 2 and "goodstein: --plot: " in result.stderr
 
 
 def test_datasets(tmp_path):
@@ -471,3 +479,12 @@ def test_commands_tell_how_far_they_are(command, data, monkeypatch):
     whats, done, total = zip(*told, strict=True)
     words = {"test": "Testing", "check": "Checking", "compare": "Testing model 2 of 2", "power": "Simulating"}
     assert whats[-1] == words.get(command, "Seeking the sample size") and done[-1] == total[-1] > 1
+
+
+def test_long_work_says_what_to_do_about_it(capsys):
+    Advising("Checking", Printer()).expect("about 3 h on 2 cores", 10_800.0)
+    said = "goodstein: This will take about 3 h on 2 cores. Some of the rows answer sooner: --rows 5000.\n"
+    assert capsys.readouterr().err == said
+    Advising("Checking", Printer()).expect("about 30 s on 2 cores", 30.0)
+    Advising("Checking", Printer(quiet=True)).expect("about 3 h on 2 cores", 10_800.0)
+    assert capsys.readouterr().err == ""

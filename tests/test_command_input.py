@@ -77,7 +77,7 @@ def test_text_in_a_column_of_numbers_names_the_first_cells_and_their_lines(table
 
 def test_a_column_of_words_is_left_to_the_user(table):
     path = table("\n".join(["kind,a", *(f"fox,{a}" for a, _ in ROWS)]))
-    assert "Name the columns of numbers: --columns a,b." in refused("test", path, "normal:mean=0")
+    assert "Name the columns of numbers: --columns 'a'." in refused("test", path, "normal:mean=0")
     assert run("test", path, "normal:mean=0", "--columns", "a").exit_code == 0
 
 
@@ -128,6 +128,17 @@ def test_swapped_longitudes_and_latitudes(table):
     assert run("test", path, model, "--lon", "y", "--lat", "x").exit_code == 0
 
 
+def test_names_of_the_other_coordinate_are_noted_where_values_fit_either(table):
+    path = table("Latitude,Longitude\n50,10\n51,12\n48,9\n49,11\n")
+    model = "von_mises_fisher:mu=0,0,1;kappa=1"
+    said = run("test", path, model, "--lon", "Latitude", "--lat", "Longitude").stderr
+    assert "Longitudes are taken from 'Latitude'" in said and "--lon 'Longitude' --lat 'Latitude'." in said
+    assert "taken from" not in run("test", path, model, "--lon", "Longitude", "--lat", "Latitude").stderr
+    # A file in which the names are exchanged: its values leave no doubt.
+    far = table("lat,lon\n150,10\n-151,12\n48,9\n49,11\n", "far.csv")
+    assert "taken from" not in run("test", far, model, "--lon", "lat", "--lat", "lon").stderr
+
+
 def test_an_unfitted_model(table):
     said = refused("test", table(), "normal")
     assert "Give its parameters, normal:mean=…,cov=…, or fit it: --fit." in said
@@ -150,6 +161,7 @@ def test_an_unfitted_model(table):
         ("data.csv", b"a,b\n1,\xff\xfe\n2,3\n", "UTF-8"),
         ("data.xlsx", b"a,b\n1,2\n", "end in .xlsx"),
         ("data.csv", pickle.dumps([1.0]), "a pickle"),
+        ("data.arrows", b"\xff\xff\xff\xff\x10\x00", "a stream of Arrow"),
         ("data.npz", b"PK\x03\x04rest", "is damaged"),
         ("data.json", b'{"a": [1, 2', "no valid JSON"),
     ],
@@ -203,6 +215,11 @@ def test_the_plot_extra_is_not_installed(table, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     said = refused("test", table(), NORMAL, "--plot", tmp_path / "null.svg")
     assert 'pip install "goodstein[plot]"' in said
+    report = tmp_path / "report.html"
+    told = run("check", table(), NORMAL, "--null", "wild", "--resamples", 19, "--output", report).stderr
+    assert f"Wrote {report}. It has no pictures" in told and "No pictures" in report.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_neither_polars_nor_pyarrow_is_installed(tmp_path, monkeypatch):

@@ -340,3 +340,17 @@ def test_arrays_of_callers_stay_their_own(make, arrays):
         assert after.flags.writeable
         assert np.array_equal(before, after)
         assert not any(np.shares_memory(array, after) for array in held(made))
+
+
+@pytest.mark.parametrize("family", [gs.families.Normal, gs.families.LogisticNormal, gs.families.Dirichlet])
+def test_families_are_fitted_to_columns_with_names(family):
+    x = gs.families.Dirichlet([2.0, 3.0, 4.0]).sample(200, rng=1)[
+        :, : 2 if family is gs.families.Normal else 3
+    ]
+    names = ["a", "b", "c"][: x.shape[1]]
+    expected = repr(family.fit(x))
+    for named in (dict(zip(names, x.T, strict=True)), np.rec.fromarrays(x.T, names=names)):
+        fitted = family.fit(named)
+        assert repr(fitted) == expected
+        result = gs.ksd_test(named, fitted, rng=1)
+        assert result.columns == tuple(names) and isinstance(result.null, gs.FittedWildBootstrap)

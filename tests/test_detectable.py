@@ -165,5 +165,29 @@ def test_a_move_that_was_not_found_says_so():
 def test_moves_of_data_to_which_the_model_was_fitted_say_so():
     x = gs.families.Normal(0, 1).sample(80, rng=1)
     fitted = gs.ksd_test(x, gs.families.Normal.fit(x), rng=1)
-    assert "A fit to moved data would follow them" in str(fitted.detectable())
+    assert "a fit to moved data would follow them" in str(fitted.detectable())
     assert gs.ksd_test(x, gs.families.Normal(0, 1), rng=1).detectable().notes == ()
+
+
+@pytest.mark.parametrize("test", [gs.ksd_test, gs.aggregated_test])
+def test_moves_are_found_against_a_fixed_model_where_the_model_was_fitted(test):
+    # The null distribution of a fitted model has no width where the fit follows, and shows nothing of moves.
+    x = gs.families.Normal(0, 1).sample(200, rng=1)
+    fit = gs.families.Normal.fit(x)
+    fixed = gs.families.Normal(fit.mean + 1e-3, 1.001 * fit.cov)
+    found = test(x, fit, null=gs.FittedWildBootstrap(499), rng=1).detectable()
+    expected = test(x, fixed, null=gs.WildBootstrap(1999), rng=1).detectable()
+    assert [move.change for move in found.moves] == [move.change for move in expected.moves]
+    for move, other in zip(found.moves, expected.moves, strict=True):
+        assert abs(np.log(move.size / other.size)) < 0.25
+    # No test of 200 rows sees less of a shift than the best one does: (1.64 + 0.84)/√200.
+    assert found.moves[0].size > 0.17
+
+
+def test_moves_are_the_same_for_more_rows_than_are_asked(monkeypatch):
+    x = gs.families.Normal(0, 1).sample(600, rng=1)
+    result = gs.ksd_test(x, gs.families.Normal.fit(x), rng=1)
+    whole = result.detectable().moves
+    monkeypatch.setattr("goodstein.results.detectable.FIXED_ROWS", 200)
+    for move, other in zip(result.detectable().moves, whole, strict=True):
+        assert abs(np.log(move.size / other.size)) < 0.15

@@ -132,7 +132,7 @@ def test_step_down_is_the_closed_test(weights):
     z = np.array([2.6, -2.2, 1.0, 2.4, 0.3])
     sums = rng.normal(size=(50, 5)) @ (np.eye(5) + 0.5)
     found = step_down.adjusted(z, weights, sums, np.random.default_rng(6))
-    drawn = step_down._draws(sums, np.random.default_rng(6))
+    drawn = step_down._draws(sums, np.random.default_rng(6)).T.astype(float)
     draws = np.log(2 * scipy.stats.norm.sf(np.abs(drawn))) - np.log(weights)
     own = np.log(2 * scipy.stats.norm.sf(np.abs(z))) - np.log(weights)
     subsets = list(map(list, chain.from_iterable(combinations(range(5), size) for size in range(1, 6))))

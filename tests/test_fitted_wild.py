@@ -72,6 +72,14 @@ def test_influence_of_normal_is_that_of_moments_and_of_numerical_derivatives():
     assert_allclose((q.moved(t).cov - q.cov) / 1e-6, np.outer(centred, centred) - q.cov, rtol=1e-4)
 
 
+def test_influence_of_dirichlet_is_that_of_numerical_derivatives():
+    x = Dirichlet([0.4, 2.0, 30.0]).sample(80, rng=1)
+    q = Dirichlet.fit(x)
+    influence = q.influence(x)
+    numerical = of_maximum(lambda by: q.moved(by).logpdf(x), np.full(3, 1e-3), influence.names)
+    assert_allclose(influence.values, numerical, atol=1e-4)
+
+
 def test_influence_of_exponential_with_censoring():
     data = censored()
     q = Exponential.fit(data)

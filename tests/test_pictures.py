@@ -550,3 +550,24 @@ def test_the_dollar_is_seen():
     assert safe("a$b$") == r"a\$b\$"
     text = plt.figure().text(0, 0, safe("a$b$"))
     assert text._preprocess_math(text.get_text())[0] == "a$b$"
+
+
+def test_sites_of_few_levels_are_told_by_what_fails():
+    # A cloud of −1 and 1 says nothing of a chain whose neighbours do not depend on each other.
+    chain = 0.6 * (np.eye(4, k=1) + np.eye(4, k=-1))
+    x = np.where(np.random.default_rng(1).random((80, 4)) < 0.5, -1.0, 1.0)
+    result = gs.ksd_test(x, gs.families.Ising(chain), rng=1)
+    assert shape_of(result) == "findings"
+    ax = result.plot()
+    assert ax.get_title(loc="left") == "What fails"
+    assert any("associations are weaker" in text.get_text() for text in ax.texts)
+    few = gs.ksd_test(x[:15], gs.families.Ising(chain), null=gs.MonteCarlo(99), rng=1)
+    assert len(few.plot().axes) > 4  # too few rows for an explanation: in pairs
+
+
+def test_the_legend_of_two_columns_stays_in_the_figure():
+    x = np.random.default_rng(1).normal(0.5, 1.2, (100, 2))
+    figure = gs.ksd_test(x, gs.families.Normal([0, 0]), rng=1).plot("pairs")
+    figure.canvas.draw()
+    box, paper = figure.legends[0].get_window_extent(), figure.bbox
+    assert paper.x0 <= box.x0 and box.x1 <= paper.x1

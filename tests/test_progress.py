@@ -270,3 +270,16 @@ def test_nobody_hears_of_what_is_inside():
     with watching(lambda *now: told.append(now)), unwatched(), watching(lambda *now: told.append(now)):
         begin(3)(3)
     assert told == []
+
+
+def test_corrections_for_a_fit_of_many_rows_are_told(monkeypatch):
+    monkeypatch.setattr("goodstein.nulls.fitted.MANY_ROWS", 300)
+    x = gs.families.Normal(0, 1).sample(600, rng=1)
+    steps = []
+    told = gs.ksd_test(
+        x, gs.families.Normal.fit(x), rng=1, progress=lambda done, total: steps.append((done, total))
+    )
+    # A hundred pieces of the corrections come before those of the random signs.
+    assert steps[0] == (0, 100) and any(0 < done < 100 == total for done, total in steps)
+    assert steps[-1][0] == steps[-1][1] > 100
+    assert told.pvalue == gs.ksd_test(x, gs.families.Normal.fit(x), rng=1).pvalue

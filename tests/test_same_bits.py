@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import goodstein as gs
 from cases import OPERATORS
@@ -64,6 +64,43 @@ def with_threads(run):
 def test_bits_do_not_depend_on_blas_threads(name):
     one, *several = with_threads(TESTS[name])
     assert all(found == one for found in several)
+
+
+ASKED = {
+    "explain": lambda result: result.explain().to_dict(),
+    "detectable": lambda result: result.detectable(columns=2).moves,
+    "tolerance": lambda result: result.tolerance().share,
+    "contributions": lambda result: result.contributions().lower.tobytes(),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_bits_of_what_is_asked_of_a_result_do_not_depend_on_blas_threads(name):
+    result = gs.aggregated_test(X[:300], FIVE, null=gs.WildBootstrap(99), rng=1)
+    found = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(ASKED[name](result))
+    assert found[0] == found[1] == found[2]
+
+
+def test_blas_has_one_thread_where_a_result_is_explained():
+    # Several wait for each other in what is this small, and take many times the time of one.
+    seen = []
+
+    def score(x):
+        seen.append({lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"})
+        return -x
+
+    model = gs.Model(score=score, sample=lambda n, rng: rng.standard_normal((n, 2)), domain=gs.Euclidean(2))
+    result = gs.ksd_test(X[:60, :2], model, rng=1)
+    seen.clear()
+    with threadpool_limits(2, user_api="blas"):
+        result.detectable()
+        result.explain()
+        result.tolerance()
+    assert seen
+    assert all(threads == {1} for threads in seen)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -17,9 +17,9 @@ import scipy
 
 from goodstein.auditing.report import AuditReport
 from goodstein.checking.summary import DataSummary
+from goodstein.engine.files import as_path, write_whole
 from goodstein.errors import InputError
 from goodstein.explain.explanation import Explanation
-from goodstein.power.files import as_path, write_whole
 from goodstein.report.page import page
 from goodstein.results.detectable import Detectable, Move
 from goodstein.results.result import SMALL, TestResult

@@ -19,7 +19,7 @@ from goodstein.constraints import check_share
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import check_workers
 from goodstein.engine.progress import Progress
-from goodstein.engine.watching import watching
+from goodstein.engine.watching import LONG, watching
 from goodstein.errors import InputError, heard
 from goodstein.lazy import deferred
 
@@ -28,6 +28,19 @@ montecarlo = deferred("goodstein.nulls.montecarlo")
 parametric = deferred("goodstein.nulls.parametric")
 spectral = deferred("goodstein.nulls.spectral")
 wild = deferred("goodstein.nulls.wild")
+
+
+class Advising(Progress):
+    """Progress that says what to do about work that will take long, also where nobody looks at a terminal."""
+
+    def __init__(self, what: str, printer: Printer) -> None:
+        super().__init__(what, quiet=printer.quiet)
+        self._printer = printer
+
+    def expect(self, said: str, seconds: float) -> None:
+        if seconds > LONG:
+            self._printer.note(f"This will take {said}. Some of the rows answer sooner: --rows 5000.")
+        super().expect(said, seconds)
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,7 @@ class Question:
     @contextmanager
     def working(self, what: str) -> Iterator[Progress]:
         """Work that may take long, whose warnings are notes and whose errors speak of the file."""
-        progress = Progress(what, quiet=self.printer.quiet)
+        progress = Advising(what, self.printer)
         with watching(progress), heard() as told, about(self.observed):
             yield progress
         for warning in dict.fromkeys(str(warning.message) for warning in told):

@@ -26,7 +26,7 @@ from goodstein.command.options import (
     takes,
 )
 from goodstein.command.output import as_record, writable, write
-from goodstein.command.pictures import PLOT, draw, drawable
+from goodstein.command.pictures import PLOT, draw, drawable, left_out
 
 
 @click.command(
@@ -61,11 +61,13 @@ def command(data: str, model: str, explain: bool, output: str | None, **options:
     record = {**question.record(), "reject": found.rejected, "result": found.to_dict()}
     if path is not None and path.suffix.lower() == ".json":
         write(path, as_record("check", record))
+        question.printer.note(f"Wrote {path}.")
     elif path is not None:
         with question.working("Writing the report"):
             found.to_html(path)
+        question.printer.note(f"Wrote {path}.{left_out()}")
     if picture is not None:
-        draw(found, picture)
+        draw(found, picture, question.printer)
     question.printer.result("check", record, lambda: f"{found}{_table(found) if explain else ''}")
 
 

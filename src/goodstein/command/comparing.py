@@ -23,6 +23,9 @@ from goodstein.command.testing import METHODS, brief
 from goodstein.nulls.holm import holm
 from goodstein.text import Table, plain
 
+LONGEST = 60
+"""Letters of a model's name; where one has more, all are called as they were written."""
+
 
 @click.command(
     "compare",
@@ -70,9 +73,10 @@ def command(data: str, models: tuple[str, ...], **options: Any) -> None:
     }
 
     def said() -> str:
+        told = all(len(result.model) <= LONGEST for result in results)
         lines = [
             (
-                result.model if len(result.model) <= 60 else text,
+                result.model if told else text,
                 f"{result.pvalue:.4g}",
                 f"{p:.4g}",
                 "rejected" if p <= question.level else "not rejected",

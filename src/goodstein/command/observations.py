@@ -187,7 +187,7 @@ def _made(table: Table, choice: Choice) -> Observed:
         return Observed(data, table.source, notes, lines)
     if choice.lon is not None and choice.lat is not None:
         points = Points(_directions(columns[choice.lon], columns[choice.lat], choice), weights=weights)
-        return Observed(points, table.source, notes, lines, angles=True)
+        return Observed(points, table.source, (*notes, *_exchanged(columns, choice)), lines, angles=True)
     x = np.column_stack(list(columns.values()))
     if choice.degrees:
         x = np.radians(x)
@@ -284,6 +284,18 @@ def _directions(lon: Array, lat: Array, choice: Choice) -> Array:
         swapped = (np.abs(lon) <= (np.pi / 2 if choice.radians else 90.0)).all()
         exchange = f"Exchange them: --lon {quoted(choice.lat)} --lat {quoted(choice.lon)}."
         raise error.told("--lat", remedy=exchange if swapped else "Correct or remove them.") from None
+
+
+def _exchanged(columns: dict[str, Array], choice: Choice) -> tuple[str, ...]:
+    """What is said where the names are those of the other coordinate, and the values of both fit either."""
+    lon, lat = str(choice.lon), str(choice.lat)
+    within = np.pi / 2 if choice.radians else 90.0
+    if not (lon.lower().startswith("lat") and lat.lower().startswith("lon")):
+        return ()
+    if (np.abs(columns[lon]) > within).any():
+        return ()
+    said = f"Longitudes are taken from {quoted(lon)} and latitudes from {quoted(lat)}."
+    return (f"{said} If that is not meant, exchange them: --lon {quoted(lat)} --lat {quoted(lon)}.",)
 
 
 def _closed(x: Array, source: str) -> tuple[Array, str]:

@@ -18,7 +18,7 @@ from goodstein.lazy import deferred
 from goodstein.text import plain
 from goodstein.version import __version__
 
-files = deferred("goodstein.power.files")
+files = deferred("goodstein.engine.files")
 
 SCHEMA = 1
 """Version of the records that --json prints; it grows where a key changes its meaning or goes away."""
@@ -50,11 +50,11 @@ def as_record(command: str, record: dict[str, Any]) -> str:
     return json.dumps({**head, **plain(record)}, indent=2)
 
 
-def writable(path: str, *endings: str) -> Path:
+def writable(path: str, *endings: str, option: str = "--output") -> Path:
     """A file that can be written, or an error before any work is done."""
     found = Path(path)
     if endings and found.suffix.lower() not in endings:
-        reason = f"--output: {quoted(path, 200)} ends in {quoted(found.suffix)}."
+        reason = f"{option}: {quoted(path, 200)} ends in {quoted(found.suffix)}."
         raise InputError(reason, remedy=f"It can be {', '.join(endings)}.")
     folder = found.resolve().parent
     if not folder.is_dir():

@@ -58,6 +58,7 @@ FOREIGN = {
     b"\x80\x04": ("a pickle, which could run anything", "Save the numbers as CSV, NPY or Parquet."),
     b"\x80\x05": ("a pickle, which could run anything", "Save the numbers as CSV, NPY or Parquet."),
     b"\x89HDF": ("an HDF5 file", "Save the table as CSV or Parquet."),
+    b"\xff\xff\xff\xff": ("a stream of Arrow", "Save it as an Arrow file (Feather) or as Parquet."),
     b"SQLite": ("a database", "Export the table as CSV."),
     b"\xd0\xcf\x11\xe0": ("an old spreadsheet", "Save it as CSV."),
     b"%PDF": ("a PDF document", "Save the table as CSV."),

@@ -125,6 +125,13 @@ def as_word(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
+def _numeric(table: Table) -> str:
+    """The option that names the columns of a table that hold numbers alone."""
+    found = [name for name, column in table.columns.items() if not column.bad_count and "," not in name]
+    listed = ",".join(found)
+    return f"--columns {quoted(listed, 60) if found and len(listed) <= 60 else 'a,b'}"
+
+
 def refuse_text(table: Table, names: Iterable[str]) -> None:
     """Raise for the first column in which some cells are no numbers, and name these."""
     for name in names:
@@ -137,9 +144,9 @@ def refuse_text(table: Table, names: Iterable[str]) -> None:
         if comma:
             remedy = "Write decimal points instead of commas."
         elif column.bad_count == len(table):
-            remedy = "Name the columns of numbers: --columns a,b."
+            remedy = f"Name the columns of numbers: {_numeric(table)}."
         else:
-            remedy = "Correct these cells, or name other columns: --columns a,b."
+            remedy = f"Correct these cells, or name other columns: {_numeric(table)}."
         raise InputError(
             f"{table.source}: column {quoted(name)} holds text where numbers are needed: {cells}{more}.",
             remedy=remedy,

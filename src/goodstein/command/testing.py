@@ -72,7 +72,7 @@ def command(data: str, model: str, **options: Any) -> None:
         result: TestResult = function(question.observed.data, chosen.model, **arguments)
         question.said.extend(result.notes)
     if picture is not None:
-        draw(result, picture)
+        draw(result, picture, question.printer)
     record = {**question.record(), "reject": rejects(result, question.level), "result": brief(result)}
     question.printer.result(
         "test", record, lambda: f"{result}\n\n{verdict(result, question.level)}\n{question.footer()}"

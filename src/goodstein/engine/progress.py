@@ -57,8 +57,8 @@ class Progress:
             self._step = (self._done, time.monotonic() - self._began)
         self._done, self._total = done, total
 
-    def expect(self, said: str) -> None:
-        """Say at once about how long the present step will take."""
+    def expect(self, said: str, seconds: float) -> None:
+        """Say at once about how long the present step will take, in words and as a number."""
         self._expected = said
         self._news.set()
 

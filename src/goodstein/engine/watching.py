@@ -192,7 +192,7 @@ class watching:
         """Say how long a step will take, and what to do about it."""
         said = f"about {spoken(seconds)} on {hands} core{'' if hands == 1 else 's'}"
         if self._line is not None:
-            self._line.expect(said)
+            self._line.expect(said, seconds)
         if self._advice is not None and seconds > LONG:
             warn_at_once(f"This will take {said}. {self._advice}", RuntimeWarning)
 

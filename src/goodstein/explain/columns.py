@@ -143,33 +143,43 @@ class Columns(Look):
 
     def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
         x = self._derived(observations)
-        n, d, k = len(x) if influence else 0, x.shape[1], len(self._orders)
-        columns = Sorted(x)
+        columns, d = Sorted(x), x.shape[1]
         values, psi = l_quantities(columns, trimmed=self._trimmed, influence=influence)
-        found, parts = [values[self._orders].ravel()], [psi[:, self._orders].reshape(n, d * k)]
+        # Filled place by place: these are computed for hundreds of samples.
+        found, influences = np.empty(len(self.views)), np.empty((len(psi), len(self.views)))
+        first = 0
+
+        def fill(value: Array | float, slope: Array, count: int = 1) -> None:
+            nonlocal first
+            found[first : first + count] = value
+            influences[:, first : first + count] = slope
+            first += count
+
+        for order in self._orders:
+            fill(values[order], psi[:, order], d)
         if self._all and 1 in self._orders:
-            found.append(values[1].mean(keepdims=True))
-            parts.append(psi[:, 1].mean(axis=1, keepdims=True))
+            fill(values[1].mean(), psi[:, 1].mean(axis=1, keepdims=True))
         if self._pairs and self._each:
             rho, slopes = rank_correlations(columns, self._pairs, influence=influence)
-            rho = np.clip(rho, -1.0 + 1e-9, 1.0 - 1e-9)
-            found.append(np.arctanh(rho))
-            parts.append(slopes / (1.0 - rho**2))
-        if self._pairs and self._all:
+            clipped = np.clip(rho, -1.0 + 1e-9, 1.0 - 1e-9)
+            fill(np.arctanh(clipped), slopes / (1.0 - clipped**2), len(rho))
+            if self._all:
+                fill(rho.mean(), slopes.mean(axis=1, keepdims=True))
+        elif self._pairs and self._all:
             mean, slope = mean_rank_correlation(columns, influence=influence)
-            found.append(np.array([mean]))
-            parts.append(slope[:, None])
+            fill(mean, slope[:, None])
         if self._joint:
             radius, slope, _ = mean_radius(x, influence=influence)
-            found.append(np.array([radius]))
-            parts.append(slope[:, None])
-        return np.concatenate(found), np.hstack(parts)
+            fill(radius, slope[:, None])
+        return found, influences
 
     def remark(self, place: int, observations: Array) -> str:
         x = self._derived(observations)
         view, column = self.views[place], place % x.shape[1]
         if view.kind == "spread" and len(view.columns) == 1 and not self._trimmed:
-            return f", its variance {figure(float(x[:, column].var() / self._model[column]))} ×"
+            ratio = float(x[:, column].var() / self._model[column])
+            # Closer to one than the model's draws can tell there is nothing to add.
+            return f", its variance {figure(ratio)} ×" if abs(ratio - 1.0) > 0.05 else ""
         if view.kind == "tails" and len(view.columns) > 1:
             share = float((mean_radius(x, influence=False)[2] > self._limit).mean())
             return f"; {percent(share)} of rows lie beyond the radius that holds {percent(FAR)} of the model"

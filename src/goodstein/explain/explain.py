@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.data.points import Points
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
 from goodstein.explain.compare import Bounds, Compared, Stretch, compare, few, from_few, none_of, stretch
 from goodstein.explain.explanation import PLACES, Explanation, Finding
@@ -44,6 +45,7 @@ class About(NamedTuple):
     notes: tuple[str, ...]
 
 
+@one_blas_thread()
 def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random.Generator) -> Explanation:
     """Which views of the data a model fails in."""
     whole, notes = len(problem.data), []
@@ -122,8 +124,8 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
 def sampled(side: Side, reference: Array, bounds: Bounds, n: int, seed: int) -> Stretch:
     """How far z is from normal in samples of the model."""
     rows, z = min(n, ROWS), []
-    for k in range(SAMPLES):
-        values, psi = side.measure(side.sample(rows, seed, k))
+    for sample in side.drawn(SAMPLES, rows, seed):
+        values, psi = side.measure(sample)
         z.append(compare(values, psi, reference, bounds).z)
     return stretch(np.array(z), kinds_of(side), math.sqrt(rows / n), 1.0)
 
@@ -154,8 +156,7 @@ def refitted(
     rows, found = min(n, ROWS), []
     many = 20 * rows
     refit = refit.begun(side.problem.observations)
-    for k in range(REFITS):
-        sample = side.sample(rows, seed, k)
+    for sample in side.drawn(REFITS, rows, seed):
         try:
             model = refit(sample)
             values, psi = side.measure(sample, model)

@@ -8,11 +8,15 @@ import numpy as np
 
 from goodstein.explain.explanation import PLACES
 from goodstein.explain.views import Look, Sentence, Told, View, figure, quoted
-from goodstein.numerics.distances import squared_distances
+from goodstein.numerics.distances import Placed, placed, squared_distances
+from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
 DRAWN, OBSERVED = 16, 32
 """Places that are draws of the model, and rows."""
+
+AT_ONCE = 256
+"""Draws whose distances are taken at a time."""
 
 WIDTHS = (0.25, 0.6)
 """Widths of a place, in standard deviations of the model for each column."""
@@ -43,6 +47,8 @@ class Places(Look):
         self._own = rng.choice(n, size=min(OBSERVED, n // 4), replace=False)
         chosen = np.concatenate([draws[:DRAWN], observations[self._own]])
         self._centres = embedded(chosen) / self._scale
+        self._middle = np.median(self._centres, axis=0)
+        self._about = placed(self._centres, self._middle, float(self._widths[0]))
         self.views = [
             View(
                 f"place {k}{size}",
@@ -59,17 +65,29 @@ class Places(Look):
         self._observations, self._chosen, self._names = observations, chosen, names
 
     def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
-        x = self._embedded(observations) / self._scale
-        far = squared_distances(x, self._centres)
-        own = observations is self._observations
+        x = placed(self._embedded(observations) / self._scale, self._middle, float(self._widths[0]))
+        n, own = len(x), observations is self._observations
+        if not (influence or own):
+            # Of many draws a few at a time, so that they stay in the cache.
+            parts = [self._near(x[rows]).sum(axis=0) for rows in cut(0, n, AT_ONCE)]
+            return np.asarray(np.sum(parts, axis=0) / n), np.empty((0, len(self.views)))
+        near = self._near(x)
         if own:
-            far[self._own, np.arange(DRAWN, far.shape[1])] = np.nan
-        near = np.hstack([np.exp(far / (-2.0 * width**2)) for width in self._widths])
+            for first in range(DRAWN, near.shape[1], len(self._chosen)):
+                near[self._own, np.arange(first, first + len(self._own))] = np.nan
         values = np.nanmean(near, axis=0) if own else near.mean(axis=0)
         if not influence:
             return values, np.empty((0, len(values)))
         near -= values
         return values, np.nan_to_num(near, copy=False) if own else near
+
+    def _near(self, x: Placed) -> Array:
+        """exp(−‖x − a‖²/2ℓ²) for all places, narrow ones first, (n, v)."""
+        far = x.squared_distances(self._about)
+        near = np.empty((len(far), len(self.views)))
+        for width, part in zip(self._widths, np.split(near, len(self._widths), axis=1), strict=True):
+            np.exp(np.multiply(far, -0.5 / width**2, out=part), out=part)
+        return near
 
     def together(self, places: Sequence[int]) -> list[list[int]]:
         """Places that touch each other, or that are linked by others that do, are one."""

@@ -29,7 +29,7 @@ from goodstein.numerics.ranges import cut
 from goodstein.numerics.ranks import doubled_ranks
 from goodstein.types import Array
 
-AT_ONCE = 1 << 13
+AT_ONCE = 1 << 14
 """Numbers of a table of cumulative sums that is held at a time: more leave the cache."""
 
 ORDERS = 4
@@ -62,6 +62,8 @@ class Sorted:
     @cached_property
     def downwards(self) -> npt.NDArray[np.intp]:
         """The rows of each column from the largest on, rows with the same value in their order, (n, d)."""
+        if (self.values[1:] != self.values[:-1]).all():
+            return self.order[::-1]
         # Small numbers are sorted by their digits, in linear time.
         fits = 2 * len(self.values) < np.iinfo(np.int16).max
         small = (-self._twice).astype(np.int16 if fits else np.int32)
@@ -81,16 +83,21 @@ def l_quantities(columns: Sorted, *, trimmed: bool = False, influence: bool = Tr
         values = np.stack([moments[0], np.log(moments[1]), moments[2] / spread, moments[3] / spread])
     if not influence:
         return values, np.empty((0, ORDERS, d))
-    share = np.arange(1, n) / n
-    pieces = _weights(share, trimmed)[:, :, None] * np.diff(ordered, axis=0)  # (4, n − 1, d)
-    tail = np.zeros((ORDERS, n, d))
-    tail[:, :-1] = np.cumsum(pieces[:, ::-1], axis=1)[:, ::-1]
-    raw = np.einsum("k,okd->od", share, pieces)[:, None] - tail
-    psi = np.empty((ORDERS, n, d))
-    np.put_along_axis(psi, np.broadcast_to(order, psi.shape), raw, axis=1)
-    psi[2:] -= values[2:, None] * psi[1]
-    psi[1:] /= spread
-    return values, np.moveaxis(psi, 0, 1)
+    falls = np.diff(ordered[::-1], axis=0)  # from the largest value on
+    raw = np.zeros((n, ORDERS, d))
+    np.cumsum(_at_shares(n, trimmed)[:, :, None] * falls[:, None], axis=0, out=raw[1:])
+    raw -= raw.mean(axis=0)
+    raw[:, 2:] -= values[2:] * raw[:, 1:2]
+    raw[:, 1:] /= spread
+    psi = np.empty((n, ORDERS, d))
+    psi[order[::-1, None], np.arange(ORDERS)[:, None], np.arange(d)] = raw
+    return values, psi
+
+
+@lru_cache(maxsize=4)
+def _at_shares(n: int, trimmed: bool) -> Array:
+    """J at (n − 1)/n, …, 1/n, (n − 1, 4)."""
+    return np.ascontiguousarray(_weights(np.arange(n - 1, 0, -1) / n, trimmed).T)
 
 
 def _weights(u: Array, trimmed: bool) -> Array:
@@ -121,23 +128,27 @@ def rank_correlations(
     """Spearman's correlation of each pair of columns, (p,), and its influences, (n, p)."""
     centred, size = columns.ranks, columns.size
     n, d = centred.shape
-    first, second = (np.array([pair[k] for pair in pairs], dtype=np.intp) for k in (0, 1))
+    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     product = (centred.T @ centred / n)[first, second]
     scale = size[first] * size[second]
     values = product / scale
     if not influence:
         return values, np.empty((0, len(pairs)))
-    psi = centred[:, first] * centred[:, second] - 3.0 * product
+    # A column after the other in memory, where sums along it are fast.
+    rows, down = np.ascontiguousarray(centred.T), columns.downwards
+    place = np.empty_like(down)
+    place[down, np.arange(d)] = np.arange(n)[:, None]
+    psi = rows[first] * rows[second]
     for some in cut(0, d, max(1, AT_ONCE // (n * d))):
-        order = columns.downwards[:, some]
-        above = np.empty((n, order.shape[1], d))
-        each = np.arange(order.shape[1])
-        above[order, each] = np.cumsum(centred[order], axis=0) / n
+        many = some.stop - some.start
+        above = np.cumsum(rows.take(down[:, some].T, axis=1), axis=2).reshape(d, many * n)
+        back = place[:, some].T + n * np.arange(many)[:, None]
+        above = above.take(back, axis=1).reshape(d * many, n) / n
         for side, other in ((first, second), (second, first)):
             which = np.flatnonzero((some.start <= side) & (side < some.stop))
-            psi[:, which] += above[:, side[which] - some.start, other[which]]
-    psi -= psi.mean(axis=0)
-    return values, psi / scale
+            psi[which] += above[other[which] * many + side[which] - some.start]
+    psi -= psi.mean(axis=1, keepdims=True)
+    return values, (psi / scale[:, None]).T
 
 
 def mean_rank_correlation(columns: Sorted, *, influence: bool = True) -> tuple[float, Array]:
@@ -174,6 +185,6 @@ def mean_radius(x: Array, *, influence: bool = True) -> tuple[float, Array, Arra
     if not influence:
         return value, np.empty(0), radius / np.sqrt(d)
     slope = (z / radius[:, None]).T @ z / n
-    turned = np.einsum("ij,jk,ik->i", z, slope, z) - np.trace(slope)
+    turned = ((z @ slope) * z).sum(axis=1) - np.trace(slope)
     psi = radius - radius.mean() - 0.5 * turned - z @ (z / radius[:, None]).mean(axis=0)
     return value, np.asarray(psi / np.sqrt(d)), radius / np.sqrt(d)

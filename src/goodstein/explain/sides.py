@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,14 @@ from goodstein.survival.operator import DurationOperator
 from goodstein.types import Array
 from goodstein.validation import draw_seed
 
-DRAWS = (20_000, 100_000)
+DRAWS = (10_000, 100_000)
 """Draws of the model that its quantities are taken from: fifty for each row, within these limits."""
 
 FEW = 4_000
 """Draws that tell variances under the model, or quantities where draws are ends of Markov chains."""
+
+AT_ONCE = 1 << 20
+"""Numbers that samples are drawn of at a time."""
 
 EXACT_STATES = 1 << 16
 """States of a lattice beyond which the families' own draws are ends of Markov chains."""
@@ -56,11 +60,11 @@ class Side(ABC):
         """Variances of the reference, (v,)."""
         return 0.0
 
-    def sample(self, rows: int, *seed: int) -> Any:
-        """Observations from the model, as many as that or as there are."""
-        return self.problem.data.drawn(
-            self.problem.model, self.problem.domain, np.random.default_rng(seed)
-        ).observations
+    def drawn(self, count: int, rows: int, seed: int) -> Iterator[Any]:
+        """So many samples of the model, of as many rows or as there are."""
+        data, model, domain = self.problem.data, self.problem.model, self.problem.domain
+        for k in range(count):
+            yield data.drawn(model, domain, np.random.default_rng([seed, k])).observations
 
 
 class Drawn(Side):
@@ -94,8 +98,12 @@ class Drawn(Side):
     def error(self, many: int | None = None) -> Array:
         return np.asarray(self._variances / (many or self._many))
 
-    def sample(self, rows: int, *seed: int) -> Array:
-        return self._draw(rows, *seed)
+    def drawn(self, count: int, rows: int, seed: int) -> Iterator[Array]:
+        # Several at a time, since a call of a sampler takes longer than a few hundred rows of it.
+        together = max(1, AT_ONCE // (rows * self.problem.domain.dim))
+        for first in range(0, count, together):
+            many = min(together, count - first)
+            yield from np.split(self._draw(many * rows, seed, first), many)
 
     def _draw(self, n: int, *seed: int, model: Any = None) -> Array:
         problem = self.problem if model is None else self.problem.with_model(model)

@@ -41,7 +41,7 @@ def adjusted(z: Array, weights: Array, sums: Array, rng: np.random.Generator) ->
     order = np.argsort(penalised, kind="stable")
     own, shares = penalised[order], weights[order]
     left = np.cumsum(shares[::-1])[::-1]
-    drawn = np.abs(_draws(sums, rng)).T[order]
+    drawn = np.abs(_draws(sums, rng))[order]
     reached = np.zeros(drawn.shape, bool)
     for share in np.unique(shares):
         # Among views of one share the smallest p is that of the largest |Z|: only limits need p-values.
@@ -64,9 +64,10 @@ def _scores(logs: Array) -> Array:
 
 
 def _draws(sums: Array, rng: np.random.Generator) -> Array:
-    """Draws of Z, (draws, v)."""
+    """Draws of Z, (v, draws)."""
     size = np.sqrt((sums**2).sum(axis=0))
     unit = sums / np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(unit.T @ unit)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(rng.standard_normal((DRAWS, sums.shape[1])) @ root.T)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))).astype(np.float32)
+    # They are counted beyond limits, for which single precision is enough.
+    return np.asarray(root @ rng.standard_normal((len(root), DRAWS), dtype=np.float32))

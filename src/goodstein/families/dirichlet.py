@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -102,6 +102,16 @@ class Dirichlet(Family):
         logs = log_gamma_variates(np.broadcast_to(self.alpha, (n, self.dim)), rng)
         parts = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+
+    def _influence_values(self, data: Any) -> Array:
+        """F⁻¹(log x − E log x)/α with the information F = diag ψ′(α) − ψ′(Σα) 11ᵀ, as the fit inverts it."""
+        from scipy.special import polygamma, psi
+
+        alpha = self.alpha
+        gradient = np.log(self._points(data)) - (psi(alpha) - psi(alpha.sum()))
+        each, together = polygamma(1, alpha), polygamma(1, alpha.sum())
+        shared = (gradient / each).sum(axis=1, keepdims=True) / (1 / together - (1 / each).sum())
+        return np.asarray((gradient + shared) / (each * alpha))
 
 
 def fitted_alpha(x: Array, weights: Array | None = None) -> Array:

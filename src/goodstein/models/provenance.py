@@ -16,6 +16,7 @@ from goodstein.data.rows import SeenRows
 from goodstein.frozen import Frozen
 from goodstein.models.influence import Influence
 from goodstein.types import BoolArray
+from goodstein.validation import as_array
 
 ENOUGH = 0.05
 """Share of the larger of both, data and rows of a fit, from which on what they have in common matters."""
@@ -98,7 +99,7 @@ class Fittable:
     @classmethod
     def _fit_data(cls, data: Any, **options: Any) -> Any:
         """What ``fit`` was given, as rows (n, d) or as data of another kind."""
-        rows = np.asarray(data, np.float64)
+        rows = np.asarray(as_array(data), np.float64)
         return rows[:, None] if rows.ndim == 1 else rows
 
     def _fit_method(self, **options: Any) -> str | None:

@@ -17,6 +17,7 @@ from goodstein.constraints import check_count, check_flag, check_share, number
 from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
+from goodstein.engine.files import as_path, write_whole
 from goodstein.errors import InputError, must, warn, within_memory
 from goodstein.kernels.base import Kernel
 from goodstein.monitoring.bets import Bets, together
@@ -25,7 +26,6 @@ from goodstein.operators.base import Operator
 from goodstein.pipeline.audit import overruled, quick_audit, require_valid
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.split import require_points
-from goodstein.power.files import as_path, write_whole
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.text import Report, Table, short

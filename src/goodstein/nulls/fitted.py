@@ -10,6 +10,7 @@ import numpy as np
 
 from goodstein.constraints import answered, asked, numbers
 from goodstein.engine.executors import Workers
+from goodstein.engine.watching import Finished, begin
 from goodstein.errors import Explained, InputError, given, must, warn
 from goodstein.models.influence import Influence, of_equations, of_maximum
 from goodstein.nulls.base import Calibration, JointCalibration
@@ -27,6 +28,9 @@ UNSOLVED = 0.2
 
 FEW = 10
 """Observations for each parameter below which first order does not tell enough."""
+
+MANY_ROWS = 5000
+"""Rows from which on whoever waits is told how far the corrections for the fit are."""
 
 
 def refit(problem: Problem) -> str:
@@ -159,8 +163,10 @@ class FittedWildBootstrap(WildBootstrap):
         influence = self._influence(problems[0])
         _require_more(problems[0], influence)
         around = Around(influence)
-        forms = [around.form(problem) for problem in problems]
         n, p = influence.values.shape
+        many = len(problems) if n >= MANY_ROWS else 0
+        told = begin(100 * many, float(n * many))
+        forms = [around.form(problem, told) for problem in problems]
         pairs = n * (n - 1)
         statistics, draws = joint_statistics(forms, self.weights(collection, n, rng), workers=workers)
         # Σ_ij H̃ = Σ_ij H with the diagonals, on which they differ; and as the p parameters have taken their
@@ -260,8 +266,8 @@ class Around:
         self._steps: Array | None = None
         self._joined: dict[int, tuple[Features, Array]] = {}
 
-    def form(self, problem: Problem) -> CorrectedForm:
-        """H̃ of a problem."""
+    def form(self, problem: Problem, told: Finished | None = None) -> CorrectedForm:
+        """H̃ of a problem; whoever waits is `told` of the rows that are done."""
         _require_known(problem, self.influence)
         form = problem.form
         # By identity: problems that differ in their kernel hold the very same features.
@@ -270,7 +276,8 @@ class Around:
             self._joined[key] = self._features(problem)
         joined, steps = self._joined[key]
         values, likelihood = self.influence.values, self.influence.likelihood
-        return corrected(form, joined, problem.fitted_kernel, steps, values, likelihood=likelihood)
+        kernel = problem.fitted_kernel
+        return corrected(form, joined, kernel, steps, values, likelihood=likelihood, told=told)
 
     def _features(self, problem: Problem) -> tuple[Features, Array]:
         """All features at the fit, and some with one parameter moved up and down, after another."""

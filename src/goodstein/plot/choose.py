@@ -57,6 +57,9 @@ SHAPES: dict[str, tuple[Callable[..., Any], tuple[float, float]]] = {
 }
 """How each kind of data is drawn, and the size of its figure in inches."""
 
+FEW_LEVELS = 6
+"""Levels of sites of which a cloud of points shows nothing."""
+
 
 def where(
     result: TestResult, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None
@@ -65,7 +68,8 @@ def where(
 
     Over an axis, a plane region with its outline, a triangle, a circle, a sphere, time, the states of a
     lattice or the nodes of a graph, whatever the data are. Several dimensions are drawn in pairs, point
-    patterns one by one.
+    patterns one by one. Sites of a lattice with a few levels, whose places say nothing, are told as
+    :func:`findings`.
 
     Parameters
     ----------
@@ -98,6 +102,11 @@ def where(
             return contributions(result, ax=ax, level=level, theme=theme)
         with drawing(theme) as (plt, colours):
             return over_patterns(plt, result, problem, level, colours)
+    if shape == "findings":
+        try:
+            return findings(result.explain(level=1.0 - level), ax=ax, theme=theme)
+        except InputError:  # there are too few rows for that, or they have weights
+            shape = "pairs"
     if shape == "pairs":
         if ax is not None:
             return contributions(result, ax=ax, level=level, theme=theme)
@@ -137,6 +146,8 @@ def _of_domain(domain: Any) -> str:
     d = domain.dim
     if isinstance(domain, Lattice):
         small = len(domain.levels) <= MOST_LEVELS
+        if d > 2 and len(domain.levels) <= FEW_LEVELS:
+            return "findings"
         return "states" if d == 1 else "board" if d == 2 and small else "pairs"
     if isinstance(domain, Naturals):
         return "counts" if d == 1 else "pairs"

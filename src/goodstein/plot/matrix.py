@@ -75,11 +75,13 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
         for ax in axes.ravel():
             found |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
         place = axes[0, min(1, shown - 1)].get_position().x0 + 0.02
+        # Above the diagonal, where of two columns there is little room.
+        corner, anchor = ("upper left", place + 0.12) if shown > 2 else ("upper right", 0.99)
         figure.legend(
             found.values(),
             found.keys(),
-            loc="upper left",
-            bbox_to_anchor=(place + 0.12, 0.93),
+            loc=corner,
+            bbox_to_anchor=(anchor, 0.93),
             fontsize=7,
             frameon=False,
         )

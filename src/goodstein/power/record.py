@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from goodstein.engine.files import as_path, unwritable
 from goodstein.errors import InputError
-from goodstein.power.files import as_path, unwritable
 from goodstein.power.lock import Lock
 from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.trials import Outcome

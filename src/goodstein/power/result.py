@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from goodstein.constraints import check_share, check_text
+from goodstein.engine.files import write_whole
 from goodstein.errors import InputError
 from goodstein.plot.rates import power_curves
 from goodstein.power.cell import Cell
-from goodstein.power.files import write_whole
 from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.rates import Rate, rejections, size_mark
 from goodstein.power.trials import medians

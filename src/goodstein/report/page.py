@@ -88,7 +88,11 @@ def _failures(result: CheckResult) -> list[Html]:
 
 def _on_paper(text: str) -> str:
     """What a result says, without the methods that say more in Python."""
-    return text.replace(" (.explain())", ", which see below").replace(", see .table()", "")
+    return (
+        text.replace(" (.explain())", ", which see below")
+        .replace(", see .table()", "")
+        .replace(" (.audit)", "")
+    )
 
 
 def _wrong(result: CheckResult) -> list[Html]:
@@ -150,8 +154,10 @@ def _test(result: CheckResult) -> list[Html]:
         ("p-value", f"{test.pvalue:.4g}"),
     ]
     each = (member.line() for member in test.members)
-    lines = [(f"{operator} with {kernel}", weight, *p) for operator, kernel, weight, _, *p in each]
-    members = Table(("member", "weight", "p", "adjusted p"), lines)
+    lines = [
+        (seen, f"{operator} with {kernel}", weight, *p) for seen, operator, kernel, weight, _, *p in each
+    ]
+    members = Table(("looks at", "member", "weight", "p", "adjusted p"), lines)
     return [
         tabled(Table((), facts), "The test"),
         *([tabled(members, "Members of the test")] if lines else []),

@@ -6,11 +6,12 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from goodstein.errors import Explained
+from goodstein.plot.choose import shape_of
 from goodstein.plot.style import svg
 from goodstein.report.elements import Html, element
 
@@ -49,15 +50,29 @@ def pictures(result: CheckResult) -> list[Html]:
         try:
             with warnings.catch_warnings(), plt.rc_context({"svg.fonttype": "none"}):
                 warnings.simplefilter("ignore")  # of letters that are missing in a font, and the like
-                drawn = svg(test.plot(picture.kind, theme="light"))
+                drawn = test.plot(picture.kind, theme="light")
+                caption = f"{picture.title}. {_small_print(drawn)}"
+                drawn = svg(drawn)
             taken = sum(map(len, found))
-            found.append(_figure(drawn, picture, f"p{len(found)}", min(LARGEST, ALL - taken)))
+            named = picture._replace(title=caption.strip())
+            found.append(_figure(drawn, named, f"p{len(found)}", min(LARGEST, ALL - taken)))
         except (Explained, ValueError) as error:
             found.append(element("p", f"{picture.title}: not drawn. {error}"))
         finally:
             for figure in set(plt.get_fignums()) - before:
                 plt.close(figure)
     return found
+
+
+def _small_print(drawn: Any) -> str:
+    """The words below a picture, taken out of it: on a small screen they would shrink with it."""
+    figure = getattr(drawn, "figure", drawn)
+    found = [figure.get_supxlabel(), *(legend.get_title().get_text() for legend in figure.legends)]
+    if found[0]:
+        figure.supxlabel("")
+    for legend in figure.legends:
+        legend.set_title("")
+    return " ".join(" ".join(found).replace(r"\$", "$").split())
 
 
 def thinned(test: TestResult) -> TestResult:
@@ -73,11 +88,18 @@ def thinned(test: TestResult) -> TestResult:
 def _planned(result: CheckResult) -> Iterator[Picture]:
     n, draws = result.data.n, len(result.test.null_distribution)
     part = f" ({MOST_ROWS} of {n} observations, evenly spaced in their order)" if n > MOST_ROWS else ""
-    yield Picture(
-        "where",
-        f"Where there are more data than the model allows, and where there are less{part}",
-        "Picture of the places at which there are more data than the model allows, or less.",
-    )
+    if result.test.asked and shape_of(result.test) == "findings":
+        yield Picture(
+            "where",
+            f"What fails, and how far from the model it is{part}",
+            "Intervals of what was looked at, each with the sentence that says it.",
+        )
+    else:
+        yield Picture(
+            "where",
+            f"Where there are more data than the model allows, and where there are less{part}",
+            "Picture of the places at which there are more data than the model allows, or less.",
+        )
     yield Picture(
         "transform",
         f"Shares of the data below quantiles of the model, which a true model leaves in the band{part}",

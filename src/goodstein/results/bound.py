@@ -20,6 +20,7 @@ from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Lattice, Naturals, Simplex, Torus
 from goodstein.domains.states import States
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import DomainError, InputError
 from goodstein.operators import Operator, Standardised
 from goodstein.problems.problem import Problem
@@ -40,6 +41,7 @@ STATES = 4096
 """Lattices with at most so many states are looked at as a whole."""
 
 
+@one_blas_thread()
 def bounded(problem: Problem) -> tuple[Problem, float]:
     """The problem with the first operator under which no observation counts without limit, and B.
 

@@ -24,7 +24,11 @@ import numpy as np
 
 from goodstein.data.points import Points
 from goodstein.domains import Box, Domain, Euclidean, Simplex, Torus
+from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
+from goodstein.nulls.base import JointCalibration
+from goodstein.nulls.combine import combined
+from goodstein.nulls.wild import WildBootstrap
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import require_everywhere
 from goodstein.stein.totals import statistics
@@ -41,11 +45,15 @@ GUESS = 0.2
 DOUBT = 1e-3
 """Members that miss what they need by less than this share of it are looked at more closely."""
 FITTED = (
-    "The model was fitted to these data: the null distribution counts the fit, but the data were moved under "
-    "the fitted model as it is. A fit to moved data would follow them, so that larger moves are needed, and "
-    "what the fit follows entirely, such as a shift where the mean is fitted, is never found."
+    "The model was fitted to these data. So large are the moves that such a sample shows against a model "
+    "that was fixed beforehand; a fit to moved data would follow them, so that larger ones are needed, and "
+    "what it follows entirely, such as a shift where the mean is fitted, is never found."
 )
 """What is said where a fit would follow the moves."""
+FIXED = WildBootstrap(1999)
+"""The null distribution of a model as if it was not fitted, and the rows of which that is asked."""
+FIXED_ROWS = 1000
+SEED = 0
 LARGEST = 20.0
 """Standard deviations, or logarithms, beyond which a move is not looked for."""
 
@@ -125,12 +133,46 @@ class Detectable(Report):
         return self.notes
 
 
+def movable(problem: Problem) -> bool:
+    """Whether there are moves of such data."""
+    return isinstance(problem.data, Points | Censored) and not problem.operator.corrects_fit
+
+
+@one_blas_thread()
+def squares_unfitted(
+    problems: Sequence[Problem], weights: Sequence[float], level: float, power: float
+) -> list[float]:
+    """Squared discrepancies that are found under each of several operators if the model was not fitted.
+
+    The null distribution of a fitted model is narrower, without any width in directions that the fit follows.
+    """
+    n = len(problems[0].data)
+    rows = np.linspace(0, n - 1, min(n, FIXED_ROWS)).astype(np.intp)
+    if problems[0].dependence.found:
+        rows = np.arange(len(rows))  # evenly spaced ones would be independent
+    # By the same seed, so that the draws of all are joint.
+    each = [
+        FIXED.calibrate(
+            problem.with_data(problem.data.take(rows)), workers=None, rng=np.random.default_rng(SEED)
+        )
+        for problem in problems
+    ]
+    joint = JointCalibration(np.array([one.statistic for one in each]), np.array([one.draws for one in each]))
+    critical = combined(joint, np.array(weights), level, merge=False).critical - joint.draws.mean(axis=1)
+    shrunk = len(rows) / n
+    return [
+        shrunk * detectable_square(float(limit), float(draws.std()), power)
+        for limit, draws in zip(critical, joint.draws, strict=True)
+    ]
+
+
+@one_blas_thread()
 def smallest_moves(
     problems: Sequence[Problem], squares: Sequence[float], columns: int | None = None
 ) -> tuple[Move, ...]:
     """The smallest moves by which a problem reaches its squared discrepancy, of so many columns or all."""
     first = problems[0]
-    if not isinstance(first.data, Points | Censored) or first.operator.corrects_fit:
+    if not movable(first):
         return ()
     require_everywhere(first)
     x = some_rows(first)

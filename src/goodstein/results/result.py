@@ -20,7 +20,14 @@ from goodstein.operators.base import Operator
 from goodstein.operators.finite_set import FiniteSet
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
-from goodstein.results.detectable import FITTED, Detectable, detectable_square, smallest_moves
+from goodstein.results.detectable import (
+    FITTED,
+    Detectable,
+    detectable_square,
+    movable,
+    smallest_moves,
+    squares_unfitted,
+)
 from goodstein.results.tolerance import Tolerance, tolerance_of
 from goodstein.results.witness import Contributions, Witness, contributions_of, witness_of
 from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
@@ -301,10 +308,13 @@ class TestResult(Report):
         squares = [detectable_square(member.critical, member.spread, POWER) for member in self.members]
         if ksd is not None:
             squares = [ksd**2]
+        fitted = squares and getattr(self.null, "refits", False) and movable(self.asked[0])
+        if fitted:
+            weights = [member.weight for member in self.members] or [1.0]
+            squares = squares_unfitted(self.asked, weights, SMALL, POWER)
         moves = smallest_moves(self.asked, squares, columns) if squares else ()
-        fitted = moves and getattr(self.null, "refits", False)
         name = f"{'finite-set' if self.statistic_name == FSSD else 'kernel'} Stein discrepancy"
-        return Detectable(SMALL, POWER, ksd, moves, (FITTED,) if fitted else (), name)
+        return Detectable(SMALL, POWER, ksd, moves, (FITTED,) if fitted and moves else (), name)
 
     def tolerance(self, level: float = 0.95, *, rng: RNG = 0) -> Tolerance:
         r"""A lower confidence bound of the share of the population that the model cannot explain.

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from goodstein.data.base import Data
 from goodstein.data.points import Points, draw
 from goodstein.engine.columns import Columns, column_sums
-from goodstein.engine.executors import Workers
+from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.schemes import IndependentSigns
 from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.wild import WildBootstrap
@@ -203,6 +203,7 @@ class Contributions(Tidy):
         return [*said, *self.notes]
 
 
+@one_blas_thread()
 def witness_of(
     problem: Problem, null: Any, points: Any, level: float, workers: Workers, rng: np.random.Generator
 ) -> Witness:
@@ -282,6 +283,7 @@ def _empty(problem: Problem, others: Data) -> BoolArray | None:
     return empty
 
 
+@one_blas_thread()
 def contributions_of(
     problem: Problem, null: Any, level: float, workers: Workers, rng: np.random.Generator
 ) -> Contributions:

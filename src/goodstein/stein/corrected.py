@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.engine.executors import one_blas_thread
+from goodstein.engine.watching import Finished, begin
 from goodstein.numerics.ranges import cut
 from goodstein.stein.features import Features
 from goodstein.stein.forms import BlockForm
@@ -61,7 +62,14 @@ class CorrectedForm(BlockForm):
 
 
 def corrected(
-    form: BlockForm, joined: Features, kernel: Any, steps: Array, influence: Array, *, likelihood: bool
+    form: BlockForm,
+    joined: Features,
+    kernel: Any,
+    steps: Array,
+    influence: Array,
+    *,
+    likelihood: bool,
+    told: Finished | None = None,
 ) -> CorrectedForm:
     """H̃ from H, and from all features at θ̂ and then, for one parameter after another, some at θ̂ ± step.
 
@@ -70,8 +78,9 @@ def corrected(
     maximum likelihood it is also minus the covariance of the features and the derivatives ψ of the log
     likelihood, since 0 = ∂E_θ ξ = E ∂ξ + E ξψ. Differences of smooth features are the more precise, those of
     features with large derivatives, or with kinks, the less; so both are averaged, with weights by their
-    variances in these data.
+    variances in these data. Whoever waits is `told` of rows that are done, n in all.
     """
+    told = told or begin(0)
     n, p = influence.shape
     whole = joined.form(kernel)
     m = (whole.n - n) // (2 * p)
@@ -82,7 +91,9 @@ def corrected(
         k = (k[:, 0::2] - k[:, 1::2]) / (2.0 * steps)
         if likelihood:
             noise = (_squares(whole, n, m, steps) - np.diag(k)) / m
-            c, k = _averaged(form, c, k, noise, influence)
+            c, k = _averaged(form, c, k, noise, influence, told)
+        else:
+            told(n)
     return CorrectedForm(form, c + 0.5 * influence @ k, influence)
 
 
@@ -122,7 +133,9 @@ def _squares(form: BlockForm, n: int, m: int, steps: Array) -> Array:
     return squares
 
 
-def _averaged(form: BlockForm, c: Array, k: Array, noise: Array, influence: Array) -> tuple[Array, Array]:
+def _averaged(
+    form: BlockForm, c: Array, k: Array, noise: Array, influence: Array, told: Finished
+) -> tuple[Array, Array]:
     """C and K of D averaged with minus the covariance of ξ and ψ, ψ being IF times the information."""
     n = len(influence)
     psi = np.linalg.solve(influence.T @ influence / n, influence.T).T  # (n, p)
@@ -130,6 +143,7 @@ def _averaged(form: BlockForm, c: Array, k: Array, noise: Array, influence: Arra
     for rows in cut(0, n, HEIGHT):
         for cols in cut(0, n, WIDTH):
             other[rows] -= form.block(rows, cols) @ psi[cols] / n
+        told(rows.stop - rows.start)
     squared = -psi.T @ other / n
     spread = (influence**2).mean(axis=0)
     noises = [float(spread @ noise)]

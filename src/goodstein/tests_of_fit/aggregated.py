@@ -49,6 +49,12 @@ from goodstein.tests_of_fit.default_members import (
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
+ADVICE = (
+    "Some thousand rows, taken at random, answer sooner and show all but small departures; "
+    'ksd_test(..., budget="1 min") takes all of them.'
+)
+"""For very many rows."""
+
 FINITE = 0.2
 """The cost of a member of finite rank, in matrices of pairs."""
 
@@ -135,7 +141,7 @@ def aggregated_test(
     >>> len(result.members) > 3
     True
     """
-    watch = watching(progress)
+    watch = watching(progress, advice=ADVICE)
     check_workers(workers)
     check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))

@@ -1,4 +1,4 @@
-"""Files of a study: where they may be, and how they are written whole or not at all."""
+"""Files of a user's: where they may be, and how they are written whole or not at all."""
 
 from __future__ import annotations
 
