@@ -808,14 +808,18 @@ INCONSISTENT = {
 }
 
 
+MODES = gs.families.GaussianMixture([0.5, 0.5], [[-0.5, 0.0], [0.5, 0.0]], 1e-6)
+
+
 def quadratic(x):
     return -0.5 * (x**2).sum(axis=1)
 
 
+@pytest.mark.parametrize("constant", [0.0, -1e3])
 @pytest.mark.parametrize("score", INCONSISTENT.values(), ids=INCONSISTENT)
-def test_a_score_that_is_not_that_of_the_log_density_is_told_by_the_plain_call(score):
+def test_a_score_that_is_not_that_of_the_log_density_is_told_by_the_plain_call(score, constant):
     x = gs.families.Normal([0.0, 0.0]).sample(60, rng=1)
-    model = gs.Model(score=score, logpdf=quadratic)
+    model = gs.Model(score=score, logpdf=lambda z: quadratic(z) + constant)
     for test in (gs.ksd_test, gs.aggregated_test):
         with pytest.warns(gs.CalibrationWarning, match="is not the derivative of its log density"):
             result = test(x, model, rng=1)
@@ -831,8 +835,9 @@ def test_a_score_that_is_not_that_of_the_log_density_is_told_by_the_plain_call(s
         (np.negative, lambda x: (quadratic(x) - 1e5).astype(np.float32)),
         (lambda x: -np.sign(x), lambda x: -np.abs(x).sum(axis=1)),
         (lambda x: np.zeros_like(x), lambda x: np.zeros(len(x))),
+        (MODES.score, MODES.logpdf),
     ],
-    ids=["right", "constant", "single precision", "kinks", "flat"],
+    ids=["right", "constant", "single precision", "kinks", "flat", "modes"],
 )
 def test_and_no_other_is(score, logpdf):
     x = gs.families.Normal([0.0, 0.0]).sample(60, rng=1)

@@ -19,9 +19,9 @@ ROWS = 8
 """Observations that are looked at."""
 LEAST = 3
 """So many of them must tell something."""
-STEP = 1e-3
-"""Of the spread of the data."""
-RESOLVED = 1e-4
+STEP = 0.02
+"""Of the scale of a coordinate, one over the root mean square of its score: data in two modes spread more."""
+RESOLVED = 1e-5
 """Differences of log q below this share of it may be rounding in single precision."""
 APART = 0.1
 """By how much the derivatives differ, relative to their sizes, wherever they are called different."""
@@ -35,17 +35,19 @@ def check_agreement(model: Model, domain: Domain, data: Array) -> list[Check]:
     if not (model.has_logpdf and model.has_score) or not isinstance(domain, Euclidean | Box):
         return []
     x = data[np.linspace(0, len(data) - 1, min(len(data), ROWS)).astype(np.intp)]
-    rng = np.random.default_rng(0)
-    direction = STEP * data.std(axis=0) * rng.choice([-1.0, 1.0], data.shape[1])
-    ahead, behind = x + direction, x - direction
-    inside = domain.contains(ahead) & domain.contains(behind)
-    if inside.sum() < LEAST or not direction.any():
-        return []
-    x, ahead, behind = x[inside], ahead[inside], behind[inside]
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], data.shape[1])
     try:
         with quiet(NumericalScoreWarning), np.errstate(all="ignore"):
-            above, below = model.logpdf(ahead), model.logpdf(behind)
-            slope = 2.0 * model.score(x) @ direction
+            score = model.score(x)
+            direction = STEP * signs / np.sqrt(np.mean(score**2, axis=0))
+            if not np.isfinite(direction).all():
+                return []
+            ahead, behind = x + direction, x - direction
+            inside = domain.contains(ahead) & domain.contains(behind)
+            if inside.sum() < LEAST:
+                return []
+            above, below = model.logpdf(ahead[inside]), model.logpdf(behind[inside])
+            slope = 2.0 * score[inside] @ direction
     except ScoreError:  # which is another check's business
         return []
     found, sizes = above - below, np.maximum(np.abs(above), np.abs(below))
