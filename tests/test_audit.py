@@ -19,6 +19,7 @@ import scipy.stats
 from hypothesis import assume, given, settings
 
 import goodstein as gs
+from goodstein.auditing.agreement import ROWS, check_agreement
 from goodstein.auditing.conditions import exponents
 from goodstein.domains import Domain, Face
 from goodstein.stein.features import SteinForm
@@ -796,3 +797,63 @@ def test_a_report_is_frozen():
     report = gs.audit(TWO, rng=1)
     with pytest.raises(AttributeError):
         report.checks = ()
+
+
+# --- score and log density, before every test --------------------------------------------------------
+
+INCONSISTENT = {
+    "twice": lambda x: -2.0 * x,
+    "sign": lambda x: x,
+    "shift": lambda x: 5.0 - x,
+}
+
+
+MODES = gs.families.GaussianMixture([0.5, 0.5], [[-0.5, 0.0], [0.5, 0.0]], 1e-6)
+
+
+def quadratic(x):
+    return -0.5 * (x**2).sum(axis=1)
+
+
+@pytest.mark.parametrize("constant", [0.0, -1e3])
+@pytest.mark.parametrize("score", INCONSISTENT.values(), ids=INCONSISTENT)
+def test_a_score_that_is_not_that_of_the_log_density_is_told_by_the_plain_call(score, constant):
+    x = gs.families.Normal([0.0, 0.0]).sample(60, rng=1)
+    model = gs.Model(score=score, logpdf=lambda z: quadratic(z) + constant)
+    for test in (gs.ksd_test, gs.aggregated_test):
+        with pytest.warns(gs.CalibrationWarning, match="is not the derivative of its log density"):
+            result = test(x, model, rng=1)
+        assert any("One of both is wrong" in note for note in result.notes)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("score", "logpdf"),
+    [
+        (np.negative, quadratic),
+        (np.negative, lambda x: quadratic(x) + 1e6),
+        (np.negative, lambda x: (quadratic(x) - 1e5).astype(np.float32)),
+        (lambda x: -np.sign(x), lambda x: -np.abs(x).sum(axis=1)),
+        (lambda x: np.zeros_like(x), lambda x: np.zeros(len(x))),
+        (MODES.score, MODES.logpdf),
+    ],
+    ids=["right", "constant", "single precision", "kinks", "flat", "modes"],
+)
+def test_and_no_other_is(score, logpdf):
+    x = gs.families.Normal([0.0, 0.0]).sample(60, rng=1)
+    domain = gs.Box([-9, -9], [9, 9])
+    model = gs.as_model(gs.Model(score=score, logpdf=logpdf, domain=domain))
+    assert check_agreement(model, domain, x) == []
+
+
+def test_one_direction_takes_two_evaluations_of_the_log_density_for_each_row():
+    asked = []
+
+    def logpdf(x):
+        asked.append(len(x))
+        return quadratic(x)
+
+    model = gs.as_model(gs.Model(score=np.negative, logpdf=logpdf, domain=gs.Euclidean(40), batched=True))
+    del asked[:]
+    assert check_agreement(model, gs.Euclidean(40), gs.families.Normal(np.zeros(40)).sample(500, rng=1)) == []
+    assert sum(asked) <= 2 * ROWS

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.agreement import check_agreement
 from goodstein.auditing.fitted import Advice, check_fitted
 from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
@@ -101,6 +102,8 @@ def observed_checks(
     corrected = (null is not None and null.refits) or problem.operator.corrects_fit
     found = check_fitted(problem.model, problem.observations, corrected=corrected, advice=advice)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
+    if isinstance(problem.model, Model) and isinstance(problem.data, Points) and not problem.model.estimated:
+        found += check_agreement(problem.model, problem.domain, problem.observations)
     if problem.data.weights is not None:
         found += check_weights(problem.data.weights, problem.form.diagonal())
     order = problem.dependence if dependence is None else dependence
