@@ -107,7 +107,7 @@ def simplex(parts: int) -> Action:
 
 KINDS: dict[str, tuple[tuple[int, ...], Callable[[int], Action], float]] = {
     "ksd_test of an Ising model in the number of spins": ((125, 250, 500, 1000), ising, 2.0),
-    "graph_ksd_test of an ERGM with triangles in the number of nodes": ((40, 80, 160), graph, 3.2),
+    "graph_ksd_test of an ERGM with triangles in the number of nodes": ((80, 160, 320), graph, 2.3),
     "point_pattern_ksd_test in the number of patterns": ((25, 50, 100, 200), patterns, 2.1),
     "aggregated_test on a cube in its dimension": ((25, 50, 100, 200), box, 1.5),
     "aggregated_test on a simplex in the number of parts": ((25, 50, 100), simplex, 2.0),

@@ -88,6 +88,8 @@ def check_form(form: Any) -> Array:
         expected = whole[rows, cols]
         np.testing.assert_allclose(block, expected, rtol=0, atol=1e-7 * size)
         np.testing.assert_allclose(form.block(cols, rows).T, block, rtol=0, atol=1e-12 * size)
+    some = np.array([0, 2, 3, n - 1])
+    np.testing.assert_allclose(form.columns(some), whole[:, some], rtol=0, atol=1e-7 * size)
     order = np.random.default_rng(1).permutation(n)[: n - 2]
     taken = form.take(order)
     np.testing.assert_allclose(taken.matrix(), whole[np.ix_(order, order)], rtol=0, atol=1e-11 * size)

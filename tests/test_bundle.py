@@ -110,14 +110,14 @@ def test_parts_give_the_tile_of_every_operator(case):
     kernels = [gs.Gaussian(0.7), gs.Gaussian(1.4), gs.IMQ(0.9)]
     members = [case.features.form(kernel) for kernel in kernels]
     n = members[0].n
-    out = np.empty((n, len(kernels), n), np.float32)
+    out = np.empty((len(kernels), n, n), np.float32)
     shared = SharedForm(members)
     shared.fill(slice(0, n), slice(0, n), out)
     for k, form in enumerate(members):
         diagonal = form.diagonal()
         size = np.sqrt(np.outer(diagonal, diagonal))
         expected = np.triu(form.matrix(), k=1)
-        assert np.max(np.abs(shared.scales[k] * out[:, k] - expected) / size) < 2e-6
+        assert np.max(np.abs(shared.scales[k] * out[k] - expected) / size) < 2e-6
 
 
 def test_exponentials_by_squaring_are_exponentials():

@@ -124,6 +124,8 @@ def test_a_form_needs_blocks_and_a_diagonal_only(n):
     order = np.random.default_rng(1).permutation(n)[: n - 1]
     np.testing.assert_allclose(form.take(order).matrix(), expected[np.ix_(order, order)], rtol=1e-14)
     np.testing.assert_allclose(form.take(order).diagonal(), expected.diagonal()[order], rtol=1e-14)
+    some = np.array([0, 1, 3, n - 1])
+    np.testing.assert_allclose(form.columns(some), expected[:, some], rtol=1e-14)
     weights = OrthogonalSigns(SEED, n, 40)
     statistic, draws = quadratic_forms(form, weights)
     h = expected - np.diag(expected.diagonal())

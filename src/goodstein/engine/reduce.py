@@ -77,7 +77,7 @@ class Bundle(Protocol):
         """The forms of some observations, in the given order."""
 
     def fill(self, rows: slice, cols: slice, out: Held) -> Array:
-        """Write H[rows, cols]/scale of every form to out[:, form], zeros on and below H's diagonal.
+        """Write H[rows, cols]/scale of every form to out[form], zeros on and below H's diagonal.
 
         Returns the sums of the entries of H that were written, (forms,).
         """
@@ -115,7 +115,7 @@ class Alone(Bundle):
 
     def fill(self, rows: slice, cols: slice, out: Held) -> Array:
         block = above_diagonal(self.form.block(rows, cols), rows, cols)
-        np.multiply(block, 1.0 / self.scales[0], out=out[:, 0], casting="same_kind")
+        np.multiply(block, 1.0 / self.scales[0], out=out[0], casting="same_kind")
         return np.array([block.sum()])
 
 
@@ -190,7 +190,7 @@ class _StripTask:
     def prepare(self) -> None:
         """Make what all tiles share: threads that begin together would each make it, at a peak of memory."""
         for bundle in self.bundles:
-            bundle.fill(slice(0, 1), slice(0, 1), np.empty((1, len(bundle.scales), 1), self.precision))
+            bundle.fill(slice(0, 1), slice(0, 1), np.empty((len(bundle.scales), 1, 1), self.precision))
 
     def __call__(self, rows: slice) -> tuple[Array, list[Array]]:
         """For every form, the sum of the strip's entries above the diagonal, and its share of the draws."""
@@ -200,12 +200,12 @@ class _StripTask:
         width = max(self.tile, WIDTH // count // self.tile * self.tile)
         for start in range(rows.start, n, width):
             stop = min(start + width, n)
-            held = scratch("strip", (height, count, stop - start), self.precision)
+            held = scratch("strip", (count, height, stop - start), self.precision)
             for cols in cut(start, stop, self.tile):
                 first = 0
                 for bundle in self.bundles:
                     last = first + len(bundle.scales)
-                    out = held[:, first:last, cols.start - start : cols.stop - start]
+                    out = held[first:last, :, cols.start - start : cols.stop - start]
                     totals[first:last] += bundle.fill(rows, cols, out)
                     first = last
             if self.weights is not None:

@@ -93,12 +93,12 @@ class IndependentSigns:
         return cut(0, self.n, strip_height(self.n))
 
     def strip_draws(self, rows: slice, cols: slice, blocks: Held) -> list[Array]:
-        """What H[rows, cols] of every form, (rows, forms, cols), adds to each draw, (count,)."""
-        product = scratch("product", (self.count, len(blocks)), blocks.dtype)
+        """What H[rows, cols] of every form, (forms, rows, cols), adds to each draw, (count,)."""
+        product = scratch("product", (self.count, blocks.shape[1]), blocks.dtype)
         left, right = self.numbers(rows, "left"), self.numbers(cols, "right")
         shares = []
-        for k in range(blocks.shape[1]):
-            np.matmul(right, blocks[:, k].T, out=product)
+        for block in blocks:
+            np.matmul(right, block.T, out=product)
             shares.append(np.einsum("bi,bi->b", left, product).astype(np.float64))
         return shares
 
@@ -187,7 +187,7 @@ class OrthogonalSigns:
         """The strip's share of S_I·, (blocks of the strip, vectors, M)."""
         _, row_edges = self._within(rows)
         first, col_edges = self._within(cols)
-        forms, width = blocks.shape[1:]
+        forms, _, width = blocks.shape
         shares = np.zeros((forms, len(row_edges) - 1, self.vectors, self.blocks))
         left, right = self.signs[:, rows], self.signs[:, cols]
         for i, (start, stop) in enumerate(pairwise(row_edges)):
@@ -195,13 +195,12 @@ class OrthogonalSigns:
             skip = i if cols.start == rows.start else 0
             begin = col_edges[skip]
             starts = [edge - begin for edge in col_edges[skip:-1]]
-            # All forms in one product: they have the same signs.
-            product = scratch("product", (self.vectors, forms * width), blocks.dtype)
-            np.matmul(left[:, start:stop], blocks[start:stop].reshape(stop - start, -1), out=product)
-            by_form = product.reshape(self.vectors, forms, width)[:, :, begin:]
-            by_form *= right[:, None, begin:]
+            product = scratch("product", (forms, self.vectors, width), blocks.dtype)
+            np.matmul(left[:, start:stop], blocks[:, start:stop], out=product)
+            by_form = product[:, :, begin:]
+            by_form *= right[:, begin:]
             sums = np.add.reduceat(by_form, starts, axis=2)
-            shares[:, i, :, first + skip : first + len(col_edges) - 1] = sums.swapaxes(0, 1)
+            shares[:, i, :, first + skip : first + len(col_edges) - 1] = sums
         return list(shares)
 
     def parts(self) -> list[slice]:

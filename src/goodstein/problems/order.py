@@ -55,11 +55,10 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
 
 def _sketch(form: BlockForm, runs: Sequence[slice], kept: npt.NDArray[np.intp]) -> Array:
     """Some columns of the form in the rows that are kept, (kept, columns)."""
-    if form.n <= MOST:
-        # A block may be scratch that the next one overwrites.
-        return np.hstack([np.array(form.block(slice(0, form.n), run)) for run in runs])[kept]
-    # Of many rows factors are made for those alone that are looked at.
     columns = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+    if form.n <= MOST:
+        return form.columns(columns)[kept]
+    # Of many rows factors are made for those alone that are looked at.
     few = form.take(np.concatenate([kept, columns]))
     return np.array(few.block(slice(0, len(kept)), slice(len(kept), few.n)))
 

@@ -14,7 +14,7 @@ from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
 from goodstein.kernels.frames import Frame, Located, score_frame
 from goodstein.numerics.distances import Placed
-from goodstein.stein.forms import BlockForm, Distances, Term
+from goodstein.stein.forms import BlockForm, Distances, Index, Term
 from goodstein.stein.tiles import Centred, Prepared
 from goodstein.types import Array
 
@@ -263,6 +263,9 @@ class SteinForm(BlockForm):
 
     def block(self, rows: slice, cols: slice) -> Array:
         return self.prepared.block(rows, cols)
+
+    def columns(self, index: Index) -> Array:
+        return self.prepared.block(slice(0, self.n), index).copy()
 
     def weighted(self, weights: Array) -> SteinForm:
         return SteinForm(self.features.times(weights), self.kernel)

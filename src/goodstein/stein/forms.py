@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.triangle import upper_tiles
@@ -16,6 +17,8 @@ from goodstein.kernels.base import Kernel
 from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
+
+Index: TypeAlias = npt.NDArray[np.intp]
 
 STEP = 256
 """Rows and columns of the blocks of which a whole matrix is made."""
@@ -59,6 +62,13 @@ class BlockForm(ABC):
         By default the whole matrix is held, n²; a form for many observations has its own way.
         """
         return DenseForm(self.matrix()).take(index)
+
+    def columns(self, index: Index) -> Array:
+        """H[:, index], (n, k), for a few observations in ascending order."""
+        runs = np.split(index, np.flatnonzero(np.diff(index) != 1) + 1)
+        # A block may be scratch that the next one overwrites.
+        blocks = (self.block(slice(0, self.n), slice(run[0], run[-1] + 1)).copy() for run in runs)
+        return np.hstack(list(blocks))
 
     def weighted(self, weights: Array) -> BlockForm:
         """The form of w_i ξ_i, which is w_i w_j H_ij."""

@@ -100,7 +100,7 @@ class SharedForm(Bundle):
         ones = np.ones(len(rho), np.float32)
         sums = np.empty(len(self.forms))
         for k in self.order:
-            block: Any = out[:, k]
+            block: Any = out[k]
             self.forms[k].kernel.stein_parts(parts, block)
             if cols.start < rows.stop:
                 block[...] = above_diagonal(block, rows, cols)

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.engine.workspace import scratch
 from goodstein.kernels.base import Kernel
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 Part = Literal["p", "q", "r", "one"]
 PARTS: tuple[Part, ...] = ("p", "q", "r", "one")
+Places: TypeAlias = "slice | npt.NDArray[np.intp]"
+"""Observations, one after the other or wherever they are."""
 Functionals: TypeAlias = "SteinFeatures | Centred"
 """Linear functionals (y, a, G) on test functions; see :class:`goodstein.SteinFeatures`."""
 
@@ -239,13 +242,13 @@ class Prepared:
         taken.features = self.features.take(index)
         return taken
 
-    def tile(self, rows: slice, cols: slice) -> _FactoredTile | _DirectTile:
+    def tile(self, rows: slice, cols: Places) -> _FactoredTile | _DirectTile:
         """The parts of a block that do not depend on the kernel."""
         if self.factors is not None:
             return _FactoredTile(self.factors, rows, cols)
         return _DirectTile(self.features, rows, cols, close=self.close)
 
-    def block(self, rows: slice, cols: slice) -> Array:
+    def block(self, rows: slice, cols: Places) -> Array:
         """H[rows, cols]."""
         return self.kernel.stein_tile(self.tile(rows, cols))
 
@@ -253,9 +256,10 @@ class Prepared:
 class _FactoredTile:
     """A tile by matrix products of the factors."""
 
-    def __init__(self, factors: Factors, rows: slice, cols: slice) -> None:
+    def __init__(self, factors: Factors, rows: slice, cols: Places) -> None:
         self._factors, self._rows, self._cols = factors, rows, cols
-        self._shape = (rows.stop - rows.start, cols.stop - cols.start)
+        width = cols.stop - cols.start if isinstance(cols, slice) else len(cols)
+        self._shape = (rows.stop - rows.start, width)
         self._buffers = 0
 
     @property
@@ -285,7 +289,7 @@ class _DirectTile:
     bandwidths, products of J columns take their place.
     """
 
-    def __init__(self, features: Functionals, rows: slice, cols: slice, *, close: bool) -> None:
+    def __init__(self, features: Functionals, rows: slice, cols: Places, *, close: bool) -> None:
         x, a, g = features.points, features.value, features.weight
         m = x.shape[1]
         x1, x2, a1, a2 = x[rows], x[cols], a[rows], a[cols]
