@@ -14,7 +14,7 @@ from goodstein.errors import InputError
 from goodstein.explain.compare import Bounds, Compared, Stretch, compare, few, from_few, none_of, stretch
 from goodstein.explain.explanation import PLACES, Explanation, Finding
 from goodstein.explain.fits import fit_of, influence_in
-from goodstein.explain.sides import Drawn, Scored, Side, Timed
+from goodstein.explain.sides import FEW, Drawn, Scored, Side, Timed
 from goodstein.explain.step_down import adjusted, log_pvalues
 from goodstein.explain.views import Look, Told
 from goodstein.models.provenance import Refitting
@@ -25,6 +25,9 @@ from goodstein.validation import draw_seed
 
 SAMPLES, REFITS, ROWS = 120, 100, 400
 """Samples of the model that show how far z is from normal, those that are fitted, and rows of each."""
+
+MANY = 20
+"""Draws for each row, of models around the fitted one."""
 
 ROWS_AT_MOST = 50_000
 """Rows that are looked at, whose influences are all held."""
@@ -59,12 +62,20 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
     fit = fit_of(problem, null)
     values, psi = side.measure(problem.observations)
     reference, bounds = side.reference(), side.bounds()
-    slopes = fit.slopes(lambda model: side.measure(problem.observations, model)[0] - side.reference(model))
+    # Noise of m draws adds n/8m of a variance for each parameter, at most: the steps are of four errors.
+    many = max(FEW, MANY * n)
+    slopes = fit.slopes(
+        lambda model: side.measure(problem.observations, model)[0] - side.reference(model, many)
+    )
     if slopes is not None and fit.influence is not None:
         psi, bounds = psi - fit.influence.values @ slopes, Bounds.none(len(values))
     dependence = problem.dependence
     starts = dependence.batches if dependence.found else None
     compared = compare(values, psi, reference, bounds, starts=starts, added=side.error())
+    if slopes is not None:
+        # What the fit matches has no error but that of the model's draws, which says nothing of the data.
+        matched = compared.errors**2 < 2.0 * side.error()
+        compared = replace(compared, z=np.where(matched, 0.0, compared.z))
     notes += [*side.notes, *fit.notes]
     how = own = none_of(len(values))
     if starts is not None:
@@ -154,13 +165,14 @@ def refitted(
 ) -> tuple[Stretch, Array]:
     """The same where the model is fitted to every sample; and z of these, (samples, v)."""
     rows, found = min(n, ROWS), []
-    many = 20 * rows
+    many = MANY * rows
     refit = refit.begun(side.problem.observations)
-    for sample in side.drawn(REFITS, rows, seed):
+    for k, sample in enumerate(side.drawn(REFITS, rows, seed)):
         try:
             model = refit(sample)
             values, psi = side.measure(sample, model)
-            reference = side.reference(model, many)
+            # Of the same draws all of them would be off by the same noise, and be taken for what z is about.
+            reference = side.reference(model, many, k)
         except InputError:  # a sample that cannot be fitted
             continue
         moved = None if slopes is None else influence_in(model, sample, slopes)

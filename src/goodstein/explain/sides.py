@@ -49,8 +49,12 @@ class Side(ABC):
         """Quantities, (v,), and influences, (n, v), of observations, as a model sees them."""
 
     @abstractmethod
-    def reference(self, model: Any = None, many: int | None = None) -> Array:
-        """What the quantities are if the model is true, (v,)."""
+    def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
+        """What the quantities are if the model is true, (v,).
+
+        By the same seed for all models, so that draws differ by the move of the parameters alone, unless a
+        number of another `stream` is given.
+        """
 
     @abstractmethod
     def bounds(self) -> Bounds:
@@ -85,11 +89,11 @@ class Drawn(Side):
     def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
         return self.look.measure(observations)
 
-    def reference(self, model: Any = None, many: int | None = None) -> Array:
+    def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         draws = self._draws
         if model is not None:
-            # By the same seed, so that draws differ by the move of the parameters alone.
-            draws = self._draw(many or self._many, self._seed, model=model)
+            seed = (self._seed,) if stream is None else (self._seed, stream)
+            draws = self._draw(min(many or self._many, self._many), *seed, model=model)
         return self.look.measure(draws, influence=False)[0]
 
     def bounds(self) -> Bounds:
@@ -130,7 +134,7 @@ class Timed(Side):
             self.problem.model if model is None else self.problem.with_model(model).model, observations
         )
 
-    def reference(self, model: Any = None, many: int | None = None) -> Array:
+    def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         return np.ones(len(self.look.views))
 
     def bounds(self) -> Bounds:
@@ -158,7 +162,7 @@ class Scored(Side):
         asked = self.problem if model is None else self.problem.with_model(model)
         return look.under(asked.model, observations)
 
-    def reference(self, model: Any = None, many: int | None = None) -> Array:
+    def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         return np.zeros(len(self.look.views))
 
     def bounds(self) -> Bounds:
