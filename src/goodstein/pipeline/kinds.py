@@ -230,10 +230,13 @@ def pairs(data: Any, model: Any, domain: Domain | None, operator: Operator | Non
     if isinstance(data, tuple) and len(data) == 2:
         data = kind(*data)
     if data is not None and not isinstance(data, kind):
+        fitted = "statsmodels" in roots(model)
         raise InputError(
             f"{wrapped.name} is a model of y given x, and {type(data).__name__} holds no pairs.",
             argument="data",
-            remedy="Pass Paired(x, y), or use conditional_ksd_test(x, y, model).",
+            remedy="Paired.of_fit(results) has the pairs of its fit."
+            if fitted
+            else "Pass Paired(x, y), or use conditional_ksd_test(x, y, model).",
         )
     own = wrapped.domain
     if domain is not None and own is not None and domain.dim != own.dim:
