@@ -50,9 +50,9 @@ regression = deferred("goodstein.survival.regression")
 residuals = deferred("goodstein.survival.residuals")
 survival_data = deferred("goodstein.survival.data")
 
-UNIT = 1.0
-"""Bandwidth in the cumulative hazard of a regression, which is exponential of mean one whatever its form is.
-So wide a kernel sees how many events there are for some covariates, not only when they come."""
+WIDE = 0.5
+"""Bandwidth on the scale of F(t | z) of a regression, which is uniform on (0, 1) whatever its form is. So
+wide a kernel sees how many events there are for some covariates, not only when they come."""
 
 
 class Arranged(NamedTuple):
@@ -212,7 +212,7 @@ def durations(data: Any, model: Any, domain: Domain | None, operator: Operator |
     if operator is None and isinstance(wrapped, cox.CoxModel):
         chosen = residuals.CoxResiduals()
     elif operator is None and isinstance(wrapped, regression.SurvivalRegression):
-        chosen, kernel = martingale.Martingale("hazard"), Gaussian(UNIT)
+        kernel = Gaussian(WIDE)
     chosen = chosen or martingale.Martingale()
     rows = None if data is None else wrapped.read(data, repr(chosen))
     if rows is not None:
