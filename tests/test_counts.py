@@ -467,6 +467,37 @@ def test_regressions_of_statsmodels_have_their_likelihoods_scores_and_draws():
         assert drawn == pytest.approx(np.mean(found.predict()), rel=0.05), name
 
 
+def test_regressions_of_outcomes_0_and_1_are_those_of_statsmodels():
+    sm = pytest.importorskip("statsmodels.api")
+    x, mean, rng = regression(200)
+    y = (rng.random(len(x)) < mean / (1.0 + mean)).astype(float)
+    binomial = sm.families.Binomial()
+    offset = rng.normal(size=len(x))
+    fits = [
+        sm.Logit(y, x).fit(disp=0),
+        sm.Probit(y, x).fit(disp=0),
+        sm.GLM(y, x, family=binomial).fit(),
+        sm.GLM(y, x, family=binomial, offset=offset).fit(),
+    ]
+    for found in fits:
+        pairs, model = gs.Paired.of_fit(found), as_conditional(found)
+        assert model.logpdf(pairs.y, pairs.x).sum() == pytest.approx(found.llf, rel=1e-10)
+        result = gs.ksd_test(pairs, found, rng=1)
+        assert "takes account of the fit" in str(result)
+    drawn = as_conditional(fits[0]).sample(np.repeat(x[:1], 4000, axis=0), 1)
+    assert drawn.mean() == pytest.approx(fits[0].predict(x[:1])[0], abs=4 * 0.5 / 4000**0.5)
+    bent = (rng.random(len(x)) < 1.0 / (1.0 + np.exp(3.0 - 3.0 * x[:, 1] ** 2))).astype(float)
+    wrong = sm.Logit(bent, x).fit(disp=0)
+    assert gs.ksd_test(gs.Paired.of_fit(wrong), wrong, rng=1).pvalue < 0.01
+    several = sm.GLM(np.column_stack([y, 3.0 - y]), x, family=binomial).fit()
+    for call, message in [
+        (lambda: gs.ksd_test((x, y), several), "must be 0 or 1, one trial each"),
+        (lambda: gs.ksd_test((x[:, 1:], y), fits[0]), "has 2 columns, and the regression 3"),
+    ]:
+        with pytest.raises(gs.InputError, match=message):
+            call()
+
+
 def test_regressions_of_statsmodels_are_tested_with_their_fit_taken_account_of():
     sm = pytest.importorskip("statsmodels.api")
     x, mean, rng = regression(200)
@@ -482,10 +513,13 @@ def test_regressions_of_statsmodels_are_tested_with_their_fit_taken_account_of()
     operator = gs.Jumps("edges", units="root")
     assert gs.conditional_ksd_test(x, wrong.model.endog, wrong, operator=operator, rng=1).pvalue < 0.05
     for call, message in [
-        (lambda: gs.ksd_test((x, x[:, 0]), sm.OLS(x[:, 1], x).fit()), "OLS is no regression of counts"),
+        (
+            lambda: gs.ksd_test((x, x[:, 0]), sm.OLS(x[:, 1], x).fit()),
+            "OLS is no regression that is known here",
+        ),
         (lambda: gs.ksd_test((x, x[:, 0]), sm.GLM(x[:, 0], x)), "statsmodels' GLM is not fitted"),
         (lambda: gs.ksd_test((x[:, 1:], right.model.endog), right), "has 2 columns, and the regression 3"),
-        (lambda: gs.ksd_test(right.model.endog, right), "is a model of y given x"),
+        (lambda: gs.ksd_test(right.model.endog, right), r"model of y given x.*Paired.of_fit\(results\)"),
         (lambda: gs.Paired.of_fit(3), "`results` must be what fit"),
     ]:
         with pytest.raises(gs.InputError, match=message):

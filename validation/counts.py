@@ -145,6 +145,12 @@ def size_tables() -> Iterator[Table]:
                 (200,),
                 sample_null=partial(pairs, OVER),
             ),
+            true(
+                {"Logit, fitted": ODDS},
+                {"fitted wild, B=999": partial(refitted, kind="logit")},
+                (100, 200),
+                sample_null=partial(pairs, ODDS),
+            ),
         ],
     )
 
@@ -171,6 +177,14 @@ OVER = gs.ConditionalModel(
 )
 
 
+ODDS = gs.ConditionalModel(
+    logpdf=poisson,  # not used either
+    sample=lambda x, rng: (rng.logistic(size=len(x)) < x @ np.array([1.0, -0.5])).astype(float),
+    domain=gs.Lattice(2, 1),
+    name="logistic regression",
+)
+
+
 def pairs(model: gs.ConditionalModel, n: int, rng: Any) -> tuple[Array, Array]:
     x = rng.standard_normal((n, 2))
     return x, model.sample(x, rng)
@@ -186,7 +200,9 @@ def refitted(data: Any, _: Any, *, kind: str, rng: Any, test: Any = gs.ksd_test)
 
     x, y = data
     design = np.column_stack([np.ones(len(x)), x])
-    if kind == "glm":
+    if kind == "logit":
+        found = sm.Logit(y, design).fit(disp=0)
+    elif kind == "glm":
         found = sm.GLM(y, design, family=sm.families.Poisson()).fit()
     else:
         found = sm.NegativeBinomial(y, design).fit(disp=0, maxiter=200)

@@ -1,18 +1,18 @@
-"""Regressions of counts that statsmodels has fitted."""
+"""Regressions of counts, and of outcomes 0 and 1, that statsmodels has fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from goodstein.conditional.binary import BinaryRegression
 from goodstein.conditional.counts import CountRegression
 from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
 from goodstein.data.rows import SeenRows
-from goodstein.domains import Naturals
 from goodstein.errors import InputError, heard
 from goodstein.foreign import bases, unusable
 from goodstein.models.influence import STEP, Influence, of_maximum
@@ -20,14 +20,16 @@ from goodstein.models.provenance import Fit, Refitting
 from goodstein.types import Array
 
 ACCEPTED = (
-    "Accepted are results of GLM with the family Poisson or NegativeBinomial, and of the discrete models "
-    "Poisson, NegativeBinomial, NegativeBinomialP, ZeroInflatedPoisson and ZeroInflatedNegativeBinomialP."
+    "Accepted are results of GLM with the family Poisson, NegativeBinomial or Binomial, and of the discrete "
+    "models Poisson, NegativeBinomial, NegativeBinomialP, ZeroInflatedPoisson, "
+    "ZeroInflatedNegativeBinomialP, Logit and Probit."
 )
 UNKNOWN = object()
+Law: TypeAlias = CountRegression | BinaryRegression
 
 
 def from_results(results: Any) -> ConditionalModel:
-    """Turn a fitted regression of counts into a model of y given x, which knows what it was fitted to.
+    """Turn a fitted regression into a model of y given x, which knows what it was fitted to.
 
     Columns of x are the regressors, then those of extra zeros unless that is a constant alone, then the
     logarithm of the exposure or the offset, if there is one; :meth:`Paired.of_fit` has them so.
@@ -45,8 +47,10 @@ def from_results(results: Any) -> ConditionalModel:
     return fitted.remember(Fit("maximum likelihood", rows, influence, FitAgain(results)))
 
 
-def _law(results: Any, model: Any) -> CountRegression:
+def _law(results: Any, model: Any) -> Law:
     kinds, theta = bases(model), np.asarray(results.params, np.float64)
+    if kinds & {"Logit", "Probit"} or ("GLM" in kinds and type(model.family).__name__ == "Binomial"):
+        return _binary(model, theta, kinds)
     if "GLM" in kinds:
         family = model.family
         name = type(family).__name__
@@ -61,7 +65,7 @@ def _law(results: Any, model: Any) -> CountRegression:
     power = _power(main)
     if not (known or inflated) or power is UNKNOWN:
         name = type(model).__name__
-        raise unusable(f"statsmodels' {name} is no regression of counts that is known here.", ACCEPTED)
+        raise unusable(f"statsmodels' {name} is no regression that is known here.", ACCEPTED)
     law = CountRegression(
         theta, np.exp, int(model.exog.shape[1]), power=power, offset=Paired.has_offset(model)
     )
@@ -71,6 +75,17 @@ def _law(results: Any, model: Any) -> CountRegression:
         raise unusable("extra zeros by a probit are not known here.", "Use inflation='logit'.")
     varies = bool(np.ptp(model.exog_infl, axis=0).any())
     return replace(law, inflation=int(model.exog_infl.shape[1]), constant=not varies)
+
+
+def _binary(model: Any, theta: Array, kinds: set[str]) -> BinaryRegression:
+    """That of single outcomes; shares of several trials are another law."""
+    if not np.isin(np.asarray(model.endog), (0, 1)).all() or np.any(
+        np.asarray(getattr(model, "n_trials", 1)) != 1
+    ):
+        remedy = "Make a row of each trial, or pass ConditionalModel(logpdf=..., domain=Naturals(1))."
+        raise unusable("outcomes of a binomial regression must be 0 or 1, one trial each.", remedy)
+    link: Any = model.family.link.inverse if "GLM" in kinds else model.cdf
+    return BinaryRegression(theta, link, Paired.has_offset(model))
 
 
 def _power(model: Any) -> Any:
@@ -88,15 +103,15 @@ def _names(results: Any) -> list[str]:
     return list(found) if found is not None else [f"params[{k}]" for k in range(len(results.params))]
 
 
-def _as_model(law: CountRegression, name: str) -> ConditionalModel:
-    return ConditionalModel(logpdf=law.logpdf, sample=law.sample, domain=Naturals(1), name=name)
+def _as_model(law: Law, name: str) -> ConditionalModel:
+    return ConditionalModel(logpdf=law.logpdf, sample=law.sample, domain=law.domain, name=name)
 
 
 @dataclass(frozen=True)
 class RegressionInfluence:
     """The influence of pairs (x, y) on the parameters of a regression that was fitted to them."""
 
-    law: CountRegression
+    law: Law
     name: str
     names: tuple[str, ...]
 

@@ -225,7 +225,9 @@ class CheckResult(Report):
             return f"not known: the share that is not explained has no lower bound above zero {confidence}"
         if self.tolerance.share == 0.0:
             return f"perhaps not at all: the model may explain the whole population {confidence}"
-        return f"at least {self.tolerance.share:.1%} of the population is not explained {confidence}"
+        share = self.tolerance.share
+        least = f"{share:.1%}" if share >= 5e-4 else f"{100 * share:.1g}%"
+        return f"at least {least} of the population is not explained {confidence}"
 
     def _could_find(self) -> str:
         if self.detectable is None:

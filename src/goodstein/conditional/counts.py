@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.domains.naturals import Naturals
 from goodstein.errors import InputError
 from goodstein.types import Array
 
@@ -48,6 +49,8 @@ class CountRegression:
     dispersion: float | None = None
     power: float | None = None
     offset: bool = False
+
+    domain = Naturals(1)  # no annotation: not a field
 
     @property
     def columns(self) -> int:

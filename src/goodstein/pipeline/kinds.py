@@ -50,9 +50,9 @@ regression = deferred("goodstein.survival.regression")
 residuals = deferred("goodstein.survival.residuals")
 survival_data = deferred("goodstein.survival.data")
 
-UNIT = 1.0
-"""Bandwidth in the cumulative hazard of a regression, which is exponential of mean one whatever its form is.
-So wide a kernel sees how many events there are for some covariates, not only when they come."""
+WIDE = 0.5
+"""Bandwidth on the scale of F(t | z) of a regression, which is uniform on (0, 1) whatever its form is. So
+wide a kernel sees how many events there are for some covariates, not only when they come."""
 
 
 class Arranged(NamedTuple):
@@ -212,7 +212,7 @@ def durations(data: Any, model: Any, domain: Domain | None, operator: Operator |
     if operator is None and isinstance(wrapped, cox.CoxModel):
         chosen = residuals.CoxResiduals()
     elif operator is None and isinstance(wrapped, regression.SurvivalRegression):
-        chosen, kernel = martingale.Martingale("hazard"), Gaussian(UNIT)
+        kernel = Gaussian(WIDE)
     chosen = chosen or martingale.Martingale()
     rows = None if data is None else wrapped.read(data, repr(chosen))
     if rows is not None:
@@ -230,10 +230,13 @@ def pairs(data: Any, model: Any, domain: Domain | None, operator: Operator | Non
     if isinstance(data, tuple) and len(data) == 2:
         data = kind(*data)
     if data is not None and not isinstance(data, kind):
+        fitted = "statsmodels" in roots(model)
         raise InputError(
             f"{wrapped.name} is a model of y given x, and {type(data).__name__} holds no pairs.",
             argument="data",
-            remedy="Pass Paired(x, y), or use conditional_ksd_test(x, y, model).",
+            remedy="Paired.of_fit(results) has the pairs of its fit."
+            if fitted
+            else "Pass Paired(x, y), or use conditional_ksd_test(x, y, model).",
         )
     own = wrapped.domain
     if domain is not None and own is not None and domain.dim != own.dim:

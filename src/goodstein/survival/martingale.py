@@ -45,8 +45,7 @@ class Martingale(DurationOperator):
 
     and the kernel is one of times, on the scale of `transform`, times one of covariates: the test sees where
     among the covariates events come too early, too late, too often or too rarely. There tests take
-    ``Martingale("hazard")`` with ``Gaussian(1.0)`` by themselves: Λ is exponential of mean one whatever the
-    form of the model is, and kernels that are narrower on that scale hardly see a wrong form of a covariate.
+    ``Gaussian(0.5)`` for the former by themselves: narrower kernels hardly see a wrong form of a covariate.
 
     Parameters
     ----------
