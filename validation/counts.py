@@ -25,6 +25,15 @@ from goodstein.families import (
     ZeroInflated,
 )
 
+
+def overdispersed(x: Array) -> Any:
+    """A fit; of counts that vary no more than Poisson's, which have none, that of the Poisson law."""
+    try:
+        return NegativeBinomial.fit(x)
+    except gs.InputError:
+        return Poisson.fit(x)
+
+
 RARE = {"Poisson, mean 0.1": Poisson(0.1)}
 ONE = {
     **RARE,
@@ -46,7 +55,7 @@ SEVERAL = {
 THREE = {"Poisson, mean 3": Poisson(3.0)}
 FITS: dict[str, tuple[Any, Any]] = {
     "Poisson": (Poisson(3.0), Poisson.fit),
-    "negative binomial": (NegativeBinomial(3.0, 2.0), NegativeBinomial.fit),
+    "negative binomial": (NegativeBinomial(3.0, 2.0), overdispersed),
     "zero-inflated Poisson": (ZeroInflated(Poisson(3.0), 0.2), ZeroInflated.fit),
     "Dirichlet-multinomial": (DirichletMultinomial(10, [2.0, 1.0, 0.5]), DirichletMultinomial.fit),
 }
