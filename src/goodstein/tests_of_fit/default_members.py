@@ -202,7 +202,7 @@ def _by_identity(problem: Problem, drawn: Array | None, simulated: bool) -> Kind
     if isinstance(operator, Jumps):
         return {"shape": [Entry(operator, gaussians(*COUNTED))]}
     if isinstance(operator, Conditional):
-        return _of_pairs(problem)
+        return _of_pairs(problem, simulated)
     if isinstance(operator, Papangelou):
         return {
             "shape": [Entry(operator, default_kernels(problem))],
@@ -245,7 +245,7 @@ def _flat(operator: Operator, d: int) -> Kinds:
     }
 
 
-def _of_pairs(problem: Problem) -> Kinds:
+def _of_pairs(problem: Problem, simulated: bool) -> Kinds:
     """Of outcomes given covariates: residuals against draws where there are any, else by Stein's identity."""
     p = problem.observations.covariates.shape[1]
     columns: list[int | None] = [None] if p == 1 or p > COLUMNS else [*range(p)]
@@ -253,13 +253,11 @@ def _of_pairs(problem: Problem) -> Kinds:
     kernels = problem.kernel.at_scales((1.0, 4.0), (1.0,))
     kinds: Kinds = {"shape": [Entry(problem.operator, kernels)]}
     if problem.model.has_sample:
-        kinds["drawn moments"] = [
-            Entry(DrawnResiduals(degree, column, trend)) for column in columns for degree in (1, 2)
-        ]
-        kinds["margins"] = [
-            *(Entry(DrawnResiduals(degree, trend=0)) for degree in (3, 4)),
-            Entry(DrawnRanks()),
-        ]
+        moments = [DrawnResiduals(degree, column, trend) for column in columns for degree in (1, 2)]
+        margins = [DrawnResiduals(degree, trend=0) for degree in (3, 4)]
+        kinds["drawn moments"] = [Entry(view) for view in moments if simulated or not _heavy(view, problem)]
+        kinds["margins"] = [Entry(view) for view in margins if simulated or not _heavy(view, problem)]
+        kinds["margins"].append(Entry(DrawnRanks()))
     elif problem.domain.flat and not problem.domain.discrete:
         kinds["moments"] = [
             Entry(Residuals(degree, column, trend)) for column in columns for degree in (0, 1)
@@ -350,7 +348,7 @@ def _whitens(points: Array) -> bool:
     return True
 
 
-def _heavy(view: DrawnView, problem: Problem) -> bool:
+def _heavy(view: Operator, problem: Problem) -> bool:
     """Whether random signs do not tell its distribution."""
     rng = np.random.default_rng(0)
     checks = view.on(problem.domain).conditions(problem.model, problem.domain, problem.observations, rng)
