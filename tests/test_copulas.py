@@ -91,3 +91,12 @@ def test_tails_tell_copulas_apart():
 def test_mistakes_are_explained(call, message):
     with pytest.raises(gs.InputError, match=message):
         call()
+
+
+def test_a_t_copula_is_not_fitted_where_its_limit_is_likelier():
+    x = StudentCopula(3.0, 0.6).sample(100, rng=111)
+    nearly = StudentCopula(200.0, GaussianCopula.fit(x).corr)
+    limit = GaussianCopula.fit(x).logpdf(x).sum()
+    assert limit > nearly.logpdf(x).sum() > StudentCopula(20.0, nearly.corr).logpdf(x).sum()
+    with pytest.raises(gs.InputError, match=r"grows with ν until the limit.*Fit GaussianCopula\."):
+        StudentCopula.fit(x)

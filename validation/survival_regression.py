@@ -176,10 +176,6 @@ def size_tables() -> Iterator[Table]:
                 sample_null=several,
             ),
         ],
-        notes={
-            "* | Timing": "Liberal at n = 50 and 100, within error at n = 200: the polynomials are largest "
-            "at the ends of the scale, where few events are seen. The default kernel keeps its level."
-        },
     )
     null = gs.FittedWildBootstrap()
     wild = named(fitted, "Martingale", null, fit=fit)

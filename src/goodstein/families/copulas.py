@@ -170,7 +170,10 @@ class StudentCopula(Copula):
 
     @classmethod
     def fit(cls, x: ArrayLike) -> Self:
-        """Maximum likelihood, from probabilities in the open unit cube; ν between 0.5 and 200."""
+        """Maximum likelihood, from probabilities in the open unit cube; ν between 0.5 and 200.
+
+        Of data whose likelihood grows until there, to that of a Gaussian copula, there is no fit.
+        """
         from scipy.optimize import minimize_scalar
 
         points = as_probabilities(x)
@@ -178,7 +181,14 @@ class StudentCopula(Copula):
         def loss(log_df: float) -> float:
             return -float(cls._at(points, math.exp(log_df)).logpdf(points).mean())
 
-        best = minimize_scalar(loss, bounds=(math.log(0.5), math.log(200.0)), method="bounded")
+        most = math.log(200.0)
+        best = minimize_scalar(loss, bounds=(math.log(0.5), most), method="bounded")
+        if best.x > most - 1e-3:
+            raise InputError(
+                "the likelihood has no maximum: it grows with ν until the limit, a Gaussian copula.",
+                argument="x",
+                remedy="Fit GaussianCopula.",
+            )
         return cls._at(points, math.exp(float(best.x)))
 
     @classmethod
