@@ -274,6 +274,7 @@ def test_nobody_hears_of_what_is_inside():
 
 def test_corrections_for_a_fit_of_many_rows_are_told(monkeypatch):
     monkeypatch.setattr("goodstein.nulls.fitted.MANY_ROWS", 300)
+    monkeypatch.setattr("goodstein.engine.watching.PAUSE", 0.0)
     x = gs.families.Normal(0, 1).sample(600, rng=1)
     steps = []
     told = gs.ksd_test(

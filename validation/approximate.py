@@ -96,6 +96,10 @@ def size_tables() -> Iterator[Table]:
         "The same on an autoregression, whose dependence is found and allowed for.",
         [([dependent], by(None, gs.Nystrom(), gs.Incomplete(64)))],
         draws=DRAWS,
+        notes={
+            "* | Nystrom()": "Not the landmarks: on the same samples the exact test is at .067 and pairs are "
+            "at .071. What is left of the dependence in 500 rows is a little liberal for all three."
+        },
     )
     normal = {"R³, Normal": Normal(np.zeros(3))}
     linear = by(gs.Nystrom(100), gs.Incomplete(16))
