@@ -119,23 +119,19 @@ class MeanEmbedding(Operator):
 
     def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
         """Draws for n observations, and landmarks; with weights for a model close by."""
-        landmarks, drawn = self.sampled(model, domain, n)
-        others = self.points(domain, drawn).reshape(n, self.draws, -1)
-        weights = None
-        if nearby is not None:
-            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
-            weights = (ratio / ratio.mean()).reshape(n, self.draws)
-        return Drawn(drawn, others, self.points(domain, landmarks), weights)
-
-    def sampled(self, model: Any, domain: Domain, n: int) -> tuple[Array, Array]:
-        """Landmarks, and the draws for n observations one after another, always the same."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
         if self.logratio:
             # A part that underflowed is positive all the same; in the data a zero is a zero.
             drawn = np.maximum(drawn, np.finfo(float).tiny)
-        return drawn[: self.landmarks], drawn[self.landmarks :]
+        landmarks, drawn = drawn[: self.landmarks], drawn[self.landmarks :]
+        others = self.points(domain, drawn).reshape(n, self.draws, -1)
+        weights = None
+        if nearby is not None:
+            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
+            weights = (ratio / ratio.mean()).reshape(n, self.draws)
+        return Drawn(drawn, others, self.points(domain, landmarks), weights)
 
     def points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""

@@ -37,8 +37,8 @@ class DrawnView(FiniteView):
     def functions(self, draws: Array) -> Functions:
         """The test functions, with all that they take from draws of the model, (N, m), fixed."""
 
-    def seen(self, points: Array, domain: Domain) -> Array:
-        """What the test functions are functions of, at points where the kernel of an embedding looks."""
+    def seen(self, model: Any, domain: Domain, rows: Array, points: Array) -> Array:
+        """What the test functions are functions of, at rows and at the points where an embedding has them."""
         return points
 
     def choose(self, domain: Domain) -> Operator:
@@ -52,19 +52,23 @@ class DrawnView(FiniteView):
 
     def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """f(x_i) − mean_b f(y_ib)."""
-        return self._compared(self._embedding(domain).features(model, domain, data), domain)
+        inner = self._embedding(domain).features(model, domain, data)
+        return self._compared(inner, model, domain, data)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
-        """With the draws of the first model, weighted, where that is possible."""
+        """With the draws of the first model, weighted, where that is possible.
+
+        The functions stay those of the first: to first order only what their mean is counts.
+        """
         inner = self._embedding(domain).features_near(model, nearby, domain, data)
-        return self._compared(inner, domain)
+        return self._compared(inner, model, domain, data)
 
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
         """The others are compared with all draws of the data."""
         drawn = features.drawn
-        functions, means = drawn.kept(lambda: self._means(drawn, domain), self)
+        functions, means = drawn.kept(lambda: self._means(drawn, model, domain), self)
         points = self._embedding(domain).points(domain, others)
-        beside = functions(self.seen(points, domain)) - means.mean(axis=0)
+        beside = functions(self.seen(model, domain, others, points)) - means.mean(axis=0)
         return FiniteFeatures(np.vstack([features.tau, beside]), drawn)
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
@@ -74,8 +78,8 @@ class DrawnView(FiniteView):
         if self.bounded or data is None or any(check.status == "fail" for check in checks):
             return checks
         # Always the same draws: whether a test is refused must not be left to chance.
-        drawn = embedding.points(domain, draw(model, domain, PROBES, np.random.default_rng(0)))
-        drawn = self.seen(drawn, domain)
+        rows = draw(model, domain, PROBES, np.random.default_rng(0))
+        drawn = self.seen(model, domain, rows, embedding.points(domain, rows))
         seen = self.functions(drawn)(drawn)
         norms = ((seen - seen.mean(axis=0)) ** 2).sum(axis=1)
         if too_skewed(norms, len(data)):
@@ -91,15 +95,16 @@ class DrawnView(FiniteView):
         assert isinstance(inner, MeanEmbedding)
         return inner
 
-    def _compared(self, inner: EmbeddingFeatures, domain: Domain) -> FiniteFeatures:
+    def _compared(self, inner: EmbeddingFeatures, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
         # Many samples of the model are compared with the same draws.
-        functions, means = inner.drawn.kept(lambda: self._means(inner.drawn, domain), self)
-        return FiniteFeatures(functions(self.seen(inner.observations, domain)) - means, inner.drawn)
+        functions, means = inner.drawn.kept(lambda: self._means(inner.drawn, model, domain), self)
+        seen = self.seen(model, domain, data, inner.observations)
+        return FiniteFeatures(functions(seen) - means, inner.drawn)
 
-    def _means(self, drawn: Drawn, domain: Domain) -> tuple[Functions, Array]:
+    def _means(self, drawn: Drawn, model: Any, domain: Domain) -> tuple[Functions, Array]:
         """The functions, and their means over the draws of each observation."""
         n, m, k = drawn.others.shape
-        every = self.seen(drawn.others.reshape(-1, k), domain)
+        every = self.seen(model, domain, drawn.rows, drawn.others.reshape(-1, k))
         functions = self.functions(every)
         # Not all draws at once: of many columns there are many functions.
         means = []

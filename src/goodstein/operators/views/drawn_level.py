@@ -15,10 +15,8 @@ from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
 from goodstein.operators.base import Operator, set_inner
-from goodstein.operators.embedding import Drawn
 from goodstein.operators.views.base import Names
 from goodstein.operators.views.drawn import DrawnView, Functions
-from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
 
 SOME = 100
@@ -95,21 +93,8 @@ class DrawnLevel(DrawnView):
 
         return functions
 
-    def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
-        """f(x_i) − mean_b f(y_ib)."""
-        inner = self._embedding(domain).features(model, domain, data)
-        return self._leveled(model, inner.drawn, data)
-
-    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
-        """The functions stay those of the first model: to first order only what their mean is counts."""
-        inner = self._embedding(domain).features_near(model, nearby, domain, data)
-        return self._leveled(model, inner.drawn, data)
-
-    def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
-        """The others are compared with all draws of the data."""
-        functions, means = self._known(model, features.drawn)
-        beside = functions(model.logpdf(others)) - means.mean(axis=0)
-        return FiniteFeatures(np.vstack([features.tau, beside]), features.drawn)
+    def seen(self, model: Any, domain: Domain, rows: Array, points: Array) -> Array:
+        return np.asarray(model.logpdf(rows))
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """Independent draws, and a log density."""
@@ -124,25 +109,6 @@ class DrawnLevel(DrawnView):
                 remedy="Use MeanEmbedding() or DrawnMargins().",
             )
         return super().conditions(model, domain, data, rng)
-
-    def _leveled(self, model: Any, drawn: Drawn, data: Any) -> FiniteFeatures:
-        functions, means = self._known(model, drawn)
-        return FiniteFeatures(functions(model.logpdf(data)) - means, drawn)
-
-    def _known(self, model: Any, drawn: Drawn) -> tuple[Functions, Array]:
-        """The functions, and their means over the draws of each observation; once for many samples."""
-
-        def make() -> tuple[Functions, Array]:
-            n, m, _ = drawn.others.shape
-            level = model.logpdf(drawn.rows)
-            functions = self.functions(level)
-            each = functions(level).reshape(n, m, -1)
-            if drawn.weights is not None:
-                each = each * drawn.weights[:, :, None]
-            return functions, each.mean(axis=1)
-
-        known: tuple[Functions, Array] = drawn.kept(make, self)
-        return known
 
     def _arguments(self) -> list[str]:
         return [str(self.degree)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class DrawnMargins(DrawnView):
             return f"the distribution of {named(self.column, names)}"
         return "where columns lie" if self.degree == 1 else "the distributions of single columns"
 
-    def seen(self, points: Array, domain: Domain) -> Array:
+    def seen(self, model: Any, domain: Domain, rows: Array, points: Array) -> Array:
         columns = columns_of(points, domain)
         if self.column is None:
             return columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class DrawnPairs(DrawnView):
     def looks_at(self, names: Names = None) -> str:
         return WORDS.get(self.degree, "how pairs of columns depend on each other")
 
-    def seen(self, points: Array, domain: Domain) -> Array:
+    def seen(self, model: Any, domain: Domain, rows: Array, points: Array) -> Array:
         return columns_of(points, domain)
 
     def functions(self, draws: Array) -> Functions:
