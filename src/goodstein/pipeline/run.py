@@ -17,7 +17,8 @@ from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, re
 from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds
 from goodstein.problems.problem import Problem
-from goodstein.results.result import VERY_SMALL, Member, TestResult
+from goodstein.results.member import Member
+from goodstein.results.result import VERY_SMALL, TestResult
 
 Found = TypeVar("Found")
 

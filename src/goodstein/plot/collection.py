@@ -12,7 +12,8 @@ from goodstein.plot.style import bare, canvas, finish, safe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from goodstein.results.result import Member, TestResult
+    from goodstein.results.member import Member
+    from goodstein.results.result import TestResult
 
 
 def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +28,10 @@ from goodstein.results.detectable import (
     smallest_moves,
     squares_unfitted,
 )
+from goodstein.results.member import Member, by_evidence, table
 from goodstein.results.tolerance import Tolerance, tolerance_of
 from goodstein.results.witness import Contributions, Witness, contributions_of, witness_of
-from goodstein.text import Line, Report, Table, Words, brief, plain, readable, short, storable
+from goodstein.text import Report, Table, Words, brief, plain, short, storable
 from goodstein.types import RNG, Array
 from goodstein.validation import as_generator
 
@@ -50,84 +51,10 @@ POWER = 0.8
 SMALL, VERY_SMALL = 0.05, 0.01
 """p-values that are evidence, and strong evidence."""
 
-HIDDEN = ("evidence", "critical", "spread")
-"""Numbers of a member that a record does without."""
-
 FSSD = FiniteSet.statistic_name
 
 DISCREPANCIES = {Operator.statistic_name: "a KSD", FSSD: "an FSSD"}
 """Statistics whose roots are discrepancies."""
-
-HEAD = ("looks at", "operator", "kernel", "weight", "KSD²", "p", "adjusted p")
-
-
-@dataclass(frozen=True)
-class Member:
-    """One test of a collection, with everything fixed that was taken from the data.
-
-    Attributes
-    ----------
-    weight
-        Its share; all shares add up to one.
-    statistic, pvalue
-        U-statistic of KSD², and the p-value that this test would have had alone.
-    adjusted_pvalue
-        Probability that any member shows as much evidence as this one, or the p-value of the whole test if
-        that is larger. The model is what is rejected; of single members it says where to look, no more.
-    evidence
-        −log of its p-value, beyond the draws extrapolated, plus the log of its weight relative to the
-        average.
-    critical, spread
-        How far above the mean of its null distribution the statistic of this member alone makes the whole
-        test reject at level .05, and the standard deviation of that distribution.
-    """
-
-    operator: Any
-    kernel: Any
-    weight: float
-    statistic: float
-    pvalue: float
-    adjusted_pvalue: float
-    evidence: float
-    critical: float = math.nan
-    spread: float = math.nan
-    looks_at: str = ""
-    """What it looks at, in a few words."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: storable(value) for name, value in self.__dict__.items()}
-
-    def line(self) -> Line:
-        """A line of the table of members."""
-        numbers = (f"{number:.4g}" for number in (self.statistic, self.pvalue, self.adjusted_pvalue))
-        names = (self.looks_at, _column(self.operator), _column(self.kernel))
-        return (*names, f"{self.weight:.3g}", *numbers)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers and strings."""
-        return {name: plain(value) for name, value in self.__dict__.items() if name not in HIDDEN}
-
-
-def table(members: Sequence[Member]) -> Table:
-    """All members, one on each line."""
-    return Table(HEAD, [member.line() for member in members])
-
-
-DEFAULTS = ("metric=", "bandwidth=", ", exponent=-0.5", "power=1.0", "transform=")
-"""What a reader of a narrow table can do without; a record keeps it."""
-
-
-def _evidence(member: Member) -> float:
-    """That of a member; of several with the smallest p-value that there is, rounding must not choose one."""
-    return round(member.evidence, 9)
-
-
-def _column(part: Any) -> str:
-    """An operator or a kernel in few words."""
-    text = readable(part)
-    for default in DEFAULTS:
-        text = text.replace(default, "")
-    return text
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,12 +140,12 @@ class TestResult(Report):
         It is what tells places: few functions, such as moments, are large far out.
         """
         local = [member for member in self.members if not isinstance(member.kernel, OwnFunctions)]
-        return max(local or self.members, key=_evidence, default=None)
+        return max(local or self.members, key=by_evidence, default=None)
 
     @property
     def best(self) -> Member:
         """The member with the most evidence against the model."""
-        return max(self.members, key=_evidence)
+        return max(self.members, key=by_evidence)
 
     @property
     def undefined(self) -> bool:

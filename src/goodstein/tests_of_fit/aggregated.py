@@ -37,7 +37,8 @@ from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
-from goodstein.results.result import SMALL, Member, TestResult
+from goodstein.results.member import Member
+from goodstein.results.result import SMALL, TestResult
 from goodstein.tests_of_fit.default_members import (
     default_collection,
     default_kernels,
