@@ -538,6 +538,12 @@ def test_bad_studies_are_refused(arguments, match):
         study(**arguments)
 
 
+def test_where_there_is_no_bound_no_draws_are_too_few_for_it():
+    null = gs.Cell(NULL, None, 9, level=0.001, name="null")
+    assert study([null], {"z": z_test}, bound_draws=(1000, 100)).size("null", "z").trials == 40
+    study([shift(0.5)], {"z": z_test}, bound_draws=(1000, 100), bound=False, level=0.001)
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "match"),
     [

@@ -106,10 +106,13 @@ def power_study(
     chosen, functions = _check_tests(cells, tests)
     trials = check_count(trials, "trials", FIRST)
     levels = check_levels(level)
-    draws = _check_draws(bound_draws, min([*levels, *(c.level for c in chosen if c.level is not None)]))
     seed = check_seed(seed)
     for name, value in {"size": size, "bound": bound}.items():
         check_flag(value, name)
+    # Where nothing but the null is simulated there is no threshold to be found.
+    bounded = [cell for cell in chosen if bound and cell.alternative is not None]
+    asked = [level for cell in bounded for level in ([*levels] if cell.level is None else [cell.level])]
+    draws = _check_draws(bound_draws, min(asked, default=1.0))
     places = _sources(chosen, tuple(functions), size)
     sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)
