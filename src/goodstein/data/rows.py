@@ -144,19 +144,19 @@ class SeenMoments:
         if x.shape[1] != len(self.mean) or not np.ptp(x, axis=0).all():
             return nothing
         with np.errstate(over="ignore"):
-            mean, spread, steps = x.mean(axis=0), x.std(axis=0), _steps(x)
+            mean, spread = x.mean(axis=0), x.std(axis=0)
         if not np.isfinite(spread).all():  # squares of such numbers are no floats
             return nothing
         away, rounding = np.abs(mean) / spread, self.epsilon * (100.0 + 10.0 * math.sqrt(n))
-        gaps = [(np.abs(self.mean - mean) / spread, 1.0 + away, steps / spread)]
+        gaps = [(np.abs(self.mean - mean) / spread, 1.0 + away)]
         if self.variances is not None:
-            gaps.append((np.abs(self.variances / spread**2 - 1.0), 1.0 + away**2, (steps / spread) ** 2))
-        chance = 1.0
-        for gap, loss, step in gaps:
-            if (gap > rounding * loss).any():
-                return nothing
+            gaps.append((np.abs(self.variances / spread**2 - 1.0), 1.0 + away**2))
+        if any((gap > rounding * loss).any() for gap, loss in gaps):
+            return nothing
+        chance, step = 1.0, _steps(x) / spread
+        for power, (_, loss) in enumerate(gaps, start=1):
             # Differences of means, and of variances of normal data, have errors of √(2/n) and √(4/n).
-            width = np.maximum(rounding * loss, step / n) / math.sqrt(math.pi / n)
+            width = np.maximum(rounding * loss, step**power / n) / math.sqrt(math.pi / n)
             chance *= float(np.minimum(width, 1.0).prod())
         return nothing | (chance < CHANCE)
 

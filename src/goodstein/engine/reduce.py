@@ -107,8 +107,11 @@ class Alone(Bundle):
     def wide(self) -> bool:
         """One row may be so large that all others would become zeros."""
         diagonal = self.form.diagonal()
-        usual = float(np.median(diagonal[diagonal > 0.0])) if (diagonal > 0.0).any() else 1.0
-        return float(diagonal.max()) > MOST_APART * usual
+        positive, largest = diagonal[diagonal > 0.0], float(diagonal.max())
+        # The smallest of them, which is quickly found, usually tells.
+        if not len(positive) or largest <= MOST_APART * float(positive.min()):
+            return False
+        return largest > MOST_APART * float(np.median(positive))
 
     def take(self, index: Any) -> Alone:
         return Alone(self.form.take(index))

@@ -40,9 +40,13 @@ MOST_PARTS = 32
 """Parts of the rows of a thin factor, for each of which a sum is held."""
 
 
+STEP = 64
+"""Rows of a strip on the diagonal that are multiplied with signs at a time: what lies below is left out."""
+
+
 def strip_height(n: int) -> int:
-    """Rows of a strip: small problems lose less to the lower half of the diagonal tiles."""
-    return CHUNK if n >= 1500 else CHUNK // 2 if n >= 400 else CHUNK // 4
+    """Rows of a strip: of two hundred rows or so there is one, others lose less below the diagonal."""
+    return CHUNK // 2 if 400 <= n < 1500 else CHUNK
 
 
 Held: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -94,12 +98,15 @@ class IndependentSigns:
 
     def strip_draws(self, rows: slice, cols: slice, blocks: Held) -> list[Array]:
         """What H[rows, cols] of every form, (forms, rows, cols), adds to each draw, (count,)."""
-        product = scratch("product", (self.count, blocks.shape[1]), blocks.dtype)
         left, right = self.numbers(rows, "left"), self.numbers(cols, "right")
-        shares = []
-        for block in blocks:
-            np.matmul(right, block.T, out=product)
-            shares.append(np.einsum("bi,bi->b", left, product).astype(np.float64))
+        forms, height, _ = blocks.shape
+        shares = [np.zeros(self.count) for _ in range(forms)]
+        for part in cut(0, height, STEP if self.n < 400 else height):
+            begin = part.start if cols.start == rows.start else 0
+            product = scratch("product", (self.count, part.stop - part.start), blocks.dtype)
+            for share, block in zip(shares, blocks, strict=True):
+                np.matmul(right[:, begin:], block[part, begin:].T, out=product)
+                share += np.einsum("bi,bi->b", left[:, part], product)
         return shares
 
     def parts(self) -> list[slice]:
@@ -190,17 +197,18 @@ class OrthogonalSigns:
         forms, _, width = blocks.shape
         shares = np.zeros((forms, len(row_edges) - 1, self.vectors, self.blocks))
         left, right = self.signs[:, rows], self.signs[:, cols]
+        # Sums over blocks of columns by a product, which is twice as fast as np.add.reduceat.
+        among = np.zeros((width, len(col_edges) - 1), blocks.dtype)
+        for j, (start, stop) in enumerate(pairwise(col_edges)):
+            among[start:stop, j] = 1.0
         for i, (start, stop) in enumerate(pairwise(row_edges)):
             # Where the strip begins on the diagonal, a block of rows begins i blocks later.
             skip = i if cols.start == rows.start else 0
             begin = col_edges[skip]
-            starts = [edge - begin for edge in col_edges[skip:-1]]
-            product = scratch("product", (forms, self.vectors, width), blocks.dtype)
-            np.matmul(left[:, start:stop], blocks[:, start:stop], out=product)
-            by_form = product[:, :, begin:]
-            by_form *= right[:, begin:]
-            sums = np.add.reduceat(by_form, starts, axis=2)
-            shares[:, i, :, first + skip : first + len(col_edges) - 1] = sums
+            product = scratch("product", (forms, self.vectors, width - begin), blocks.dtype)
+            np.matmul(left[:, start:stop], blocks[:, start:stop, begin:], out=product)
+            product *= right[:, begin:]
+            shares[:, i, :, first + skip : first + len(col_edges) - 1] = product @ among[begin:, skip:]
         return list(shares)
 
     def parts(self) -> list[slice]:
