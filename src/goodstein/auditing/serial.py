@@ -163,7 +163,7 @@ def standard_ranks(described: Sequence[Array]) -> list[Array]:
     k, n = columns.shape
     order = np.argsort(columns, axis=1)
     flat = order + n * np.arange(k)[:, None]
-    ordered = columns.ravel()[flat]
+    ordered = columns.take(flat)
     places: Array = np.arange(n) - 0.5 * (n - 1)
     if (ordered[:, 1:] != ordered[:, :-1]).all():
         ranks = np.empty((k, n))

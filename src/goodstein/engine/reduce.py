@@ -27,9 +27,6 @@ from goodstein.engine.workspace import scratch
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
-WIDTH = 2048
-"""Columns of a strip that are held at a time."""
-
 MANY = 20_000
 """Rows from which on memory counts more than a fraction of a millisecond."""
 
@@ -200,7 +197,8 @@ class _StripTask:
         n, height, count = self.bundles[0].n, rows.stop - rows.start, self.count
         totals = np.zeros(count)
         partials: list[Array] = []
-        width = max(self.tile, WIDTH // count // self.tile * self.tile)
+        wide = self.tile if self.weights is None else self.weights.columns
+        width = max(self.tile, wide // count // self.tile * self.tile)
         for start in range(rows.start, n, width):
             stop = min(start + width, n)
             held = scratch("strip", (count, height, stop - start), self.precision)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,9 @@ class IndependentSigns:
     flip: float = 0.5
     starts: tuple[int, ...] = (0,)
 
+    columns: ClassVar[int] = 4096
+    """Of a strip that are held at a time: products with many signs like long rows."""
+
     @cached_property
     def signs(self) -> Signs | Bytes:
         """(count, n); many of them in bytes, a quarter of the memory for a twentieth of the time."""
@@ -99,15 +102,19 @@ class IndependentSigns:
     def strip_draws(self, rows: slice, cols: slice, blocks: Held) -> list[Array]:
         """What H[rows, cols] of every form, (forms, rows, cols), adds to each draw, (count,)."""
         left, right = self.numbers(rows, "left"), self.numbers(cols, "right")
-        forms, height, _ = blocks.shape
-        shares = [np.zeros(self.count) for _ in range(forms)]
-        for part in cut(0, height, STEP if self.n < 400 else height):
-            begin = part.start if cols.start == rows.start else 0
+        forms, height, width = blocks.shape
+        # Of a large square on the diagonal only what lies right of a step.
+        square = height if cols.start == rows.start and height > 2 * STEP else 0
+        parts = [(part, slice(part.start, square)) for part in cut(0, square, STEP) if square]
+        if square < width:
+            parts.append((slice(0, height), slice(square, width)))
+        shares = np.zeros((forms, self.count))
+        for part, beyond in parts:
             product = scratch("product", (self.count, part.stop - part.start), blocks.dtype)
             for share, block in zip(shares, blocks, strict=True):
-                np.matmul(right[:, begin:], block[part, begin:].T, out=product)
+                np.matmul(right[:, beyond], block[part, beyond].T, out=product)
                 share += np.einsum("bi,bi->b", left[:, part], product)
-        return shares
+        return list(shares)
 
     def parts(self) -> list[slice]:
         """Rows whose sums with signs are taken together; never from the workers."""
@@ -150,6 +157,10 @@ class OrthogonalSigns:
     seed: int
     n: int
     count: int
+
+    columns: ClassVar[int] = 512
+    """Of a strip that are held at a time: products with few signs cost what reading the entries costs, so
+    these should still be in the cache."""
 
     @cached_property
     def blocks(self) -> int:

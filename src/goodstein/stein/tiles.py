@@ -290,8 +290,14 @@ class _FactoredTile:
         return scratch(f"combine{self._buffers}", self._shape)
 
     def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        return self._product(p, q, r, one, self.buffer())
+
+    def add(self, out: Array, p: float, q: float, r: float, one: float = 0.0) -> None:
+        out += self._product(p, q, r, one, scratch("added", self._shape))
+
+    def _product(self, p: float, q: float, r: float, one: float, out: Array) -> Array:
         columns, right = self._factors.right(p, q, r, one)
-        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=self.buffer())
+        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=out)
 
 
 class _DirectTile:
@@ -350,3 +356,6 @@ class _DirectTile:
 
     def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
         return p * self._p + q * self._q + r * self._r + one
+
+    def add(self, out: Array, p: float, q: float, r: float, one: float = 0.0) -> None:
+        out += self.combine(p, q, r, one)
