@@ -147,12 +147,13 @@ class Model(FunctionModel):
         self._domain, self._batched = domain, check_flag(batched, "batched", of=type(self).__name__)
         self._name = None if name is None else check_text(name, "name", of=type(self).__name__)
         self._recognised: dict[tuple[str, int], Batched] = {}
-        self._kept: dict[Hashable, Any] | None = None
 
     @property
     def batched(self) -> bool:
         """Whether its functions are known to take all points at once, as those of the library do."""
         return self._batched
+
+    _kept: dict[Hashable, Any] | None = None
 
     quasi_concave: bool = False
     """Whether the density is known to have no valley between any two points."""
