@@ -18,6 +18,7 @@ from goodstein.adapters import as_model
 from goodstein.domains import Ball, Box, Euclidean, Orthant, Simplex
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, NumericalScoreWarning, SamplingError, ScoreError
+from goodstein.families import Normal, Truncated
 from goodstein.models import Model
 from goodstein.models.callables import Convention, Kind, recognise
 from goodstein.models.kde import GaussianKDE
@@ -733,3 +734,33 @@ def test_a_score_of_one_point_that_broadcasts_is_one_of_a_point():
     x = np.random.default_rng(1).standard_normal((20, 3))
     got = Model(score=lambda x: -x / np.linalg.norm(x)).score(x)
     assert_allclose(got, -x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def test_a_distribution_of_the_library_is_wrapped_once_and_keeps_little():
+    family = Normal([0.0, 1.0])
+    model = as_model(family)
+    assert as_model(family) is model
+    assert model.closed_form
+    calls = []
+    for key in (1, 1, 2, 3, 4, 5, 5, 1):
+        assert model.on(Euclidean(2)).kept(key, lambda key=key: calls.append(key) or [key]) == [key]
+    assert calls == [1, 2, 3, 4, 5, 1]
+    again = pickle.loads(pickle.dumps(model))
+    assert again.closed_form
+    assert again.kept(1, lambda: "anew") == "anew"
+
+
+def test_a_family_that_remembers_a_fit_is_wrapped_anew():
+    family = Normal([0.0, 1.0])
+    before = as_model(family)
+    fitted = Normal.fit(np.random.default_rng(0).standard_normal((9, 2)))
+    family.remember(fitted.provenance)
+    assert as_model(family) is not before
+    assert as_model(family).provenance is fitted.provenance
+
+
+@pytest.mark.parametrize("model", [lambda x: -x, Truncated(lambda x: -x, Box(0, 1))], ids=["function", "cut"])
+def test_of_functions_of_a_user_nothing_is_kept(model):
+    wrapped = as_model(model)
+    assert not wrapped.closed_form
+    assert [wrapped.kept(1, iter([k]).__next__) for k in (1, 2)] == [1, 2]

@@ -197,3 +197,22 @@ def test_compiled_densities_are_asked_for_few_numbers_of_rows():
     del shapes[:]
     assert len(find_modes(model, FAR.domain, x[:20])) == 2
     assert set(shapes) <= {32, 64, 128, 256, 512} and sum(shapes) < 3000
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FAMILY.Normal([0.0, 3.0], [[2.0, 1.0], [1.0, 2.0]]),
+        FAMILY.StudentT(1.5, [0.0, 3.0]),
+        FAMILY.Laplace([0.0, 3.0], [1.0, 4.0]),
+    ],
+    ids=repr,
+)
+def test_families_that_promise_no_valley_have_none(model):
+    """By the definition: on a line the density is nowhere below both of its ends."""
+    assert gs.as_model(model).quasi_concave
+    a, b = (3.0 * model.sample(500, rng=seed) for seed in (1, 2))
+    for share in (0.1, 0.5, 0.9):
+        between = model.logpdf((1.0 - share) * a + share * b)
+        assert (between >= np.minimum(model.logpdf(a), model.logpdf(b)) - 1e-9).all()
+    assert not gs.as_model(mixture(1.0)).quasi_concave

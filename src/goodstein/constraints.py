@@ -113,6 +113,8 @@ def _sizes(positive: bool, largest: float = LARGEST) -> str:
 
 def real_array(value: object, name: str, of: str = "", error: Any = InputError) -> Array:
     """Real numbers of any shape and size as float64, perhaps the array that was handed in."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     try:
         array = as_array(value, name)
     except InputError as caught:

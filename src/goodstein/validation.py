@@ -98,6 +98,8 @@ def as_data(
 
 def as_array(data: Any, name: str = "data") -> np.ndarray[Any, Any]:
     """Whatever a user hands in as an array of any kind of number; masked and missing values are refused."""
+    if type(data) is np.ndarray and data.dtype.kind in "iuf":
+        return data
     try:
         return _as_array(data)
     except InputError as error:

@@ -46,7 +46,8 @@ def check_agreement(model: Model, domain: Domain, data: Array) -> list[Check]:
             inside = domain.contains(ahead) & domain.contains(behind)
             if inside.sum() < LEAST:
                 return []
-            above, below = model.logpdf(ahead[inside]), model.logpdf(behind[inside])
+            both = model.logpdf(np.concatenate([ahead[inside], behind[inside]]))
+            above, below = np.split(both, 2)
             slope = 2.0 * score[inside] @ direction
     except ScoreError:  # which is another check's business
         return []

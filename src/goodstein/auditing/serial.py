@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -128,7 +128,7 @@ def dependence(described: Sequence[Array], sequences: Sequence[int], *, stated: 
     several ways, each (n, k): as they are, and as a test sees them. With `stated` they are Markov chains.
     """
     lengths = tuple(sequences)
-    ways = [found for columns in described if len((found := components(columns))[1])]
+    ways = [found for ranks in standard_ranks(described) if len((found := components(ranks))[1])]
     times = _times(ways, lengths) if ways else 0
     pvalue = 1.0 / (1 + times)
     if not ways or (times < FOUND and not stated):
@@ -145,21 +145,40 @@ def sorted_by(rows: Array) -> int | None:
     That is one whose rank correlation with the number of the row is at least `SORTED`, which stationary
     sequences that are worth five independent rows or more hardly ever reach.
     """
-    ranks = _ranks(rows)
-    ranks -= ranks.mean(axis=1, keepdims=True)
+    (ranks,) = standard_ranks([rows])
     steps = np.arange(len(rows)) - 0.5 * (len(rows) - 1)
-    sizes = np.sqrt((ranks**2).sum(axis=1) * (steps @ steps))
-    correlations = np.divide(np.abs(ranks @ steps), sizes, out=np.zeros_like(sizes), where=sizes > 0)
-    best = int(np.argmax(correlations))
+    correlations = np.abs(ranks @ steps) / math.sqrt(len(rows) * float(steps @ steps))
+    best = int(np.argmax(correlations.round(9)))  # the first of several
     return best if correlations[best] >= SORTED else None
 
 
-def components(columns: Array) -> tuple[Array, Array]:
-    """Principal components of the columns' ranks, (c, n), each of variance one, and their shares, (c,)."""
-    ranks = _ranks(columns)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.mean(ranks**2, axis=1))
-    ranks = ranks[spread > 0] / spread[spread > 0, None]
+def standard_ranks(described: Sequence[Array]) -> list[Array]:
+    """Ranks of the columns, each (n, k), as (k, n) of mean zero and variance one, constant columns zero.
+
+    Equal entries share theirs, so that their order does not count.
+    """
+    if not described:
+        return []
+    columns = np.concatenate([part.T for part in described])
+    k, n = columns.shape
+    order = np.argsort(columns, axis=1)
+    flat = order + n * np.arange(k)[:, None]
+    ordered = columns.take(flat)
+    places: Array = np.arange(n) - 0.5 * (n - 1)
+    if (ordered[:, 1:] != ordered[:, :-1]).all():
+        ranks = np.empty((k, n))
+        ranks.ravel()[flat] = places / np.sqrt(np.mean(places**2))
+    else:
+        ranks = np.ascontiguousarray(0.5 * doubled_ranks(columns.T, order.T).T)
+        ranks -= ranks.mean(axis=1, keepdims=True)
+        spread = np.sqrt(np.mean(ranks**2, axis=1, keepdims=True))
+        np.divide(ranks, spread, out=ranks, where=spread > 0)
+    return np.split(ranks, np.cumsum([part.shape[1] for part in described])[:-1])
+
+
+def components(ranks: Array) -> tuple[Array, Array]:
+    """Principal components of standard ranks, (c, n), each of variance one, and their shares, (c,)."""
+    ranks = ranks[ranks.any(axis=1)]
     if not ranks.size:
         return ranks, np.empty(0)
     values, vectors = np.linalg.eigh(ranks @ ranks.T / ranks.shape[1])
@@ -167,11 +186,6 @@ def components(columns: Array) -> tuple[Array, Array]:
     # In many dimensions all shares are small.
     kept = values >= min(SHARE * len(ranks), values[0])
     return (vectors[:, kept] / np.sqrt(values[kept])).T @ ranks, values[kept] / values[kept].sum()
-
-
-def _ranks(columns: Array) -> Array:
-    """Ranks of the columns (n, k), (k, n); equal entries share theirs, so that their order does not count."""
-    return np.ascontiguousarray(0.5 * doubled_ranks(columns).T)
 
 
 def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int:
@@ -182,22 +196,42 @@ def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int
     for row, end, (_, shares) in zip(sums, ends, ways, strict=True):
         row[end - len(shares) : end] = shares / np.linalg.norm(shares)
     scales = Scales(sequences, np.vstack([np.eye(len(scores)), sums]))
-    own = scales.largest(scores[None])[0]
-    # Fixed, so that the same data always get the same answer; over data the error is as stated.
-    rng = np.random.default_rng(20)
-    n, seen = scores.shape[1], np.empty(0)
-    while len(seen) < CERTAIN:
-        # Most data need a few orders only; how many are made at a time changes nothing.
-        count = min(max(4, len(seen)), max(1, ENTRIES // scores.size), CERTAIN - len(seen))
-        orders = np.array([rng.permutation(n) for _ in range(count)])
-        others = scales.largest(np.moveaxis(scores[:, orders], 1, 0))
+    n = scores.shape[1]
+    first = _first_orders(n)
+    both = scales.largest(np.concatenate([scores[None], np.moveaxis(scores[:, first], 1, 0)]))
+    own, others = both[0], both[1:]
+    seen, rng = np.empty(0), None
+    while True:
         reached = np.flatnonzero(others >= own - 1e-4)
         if len(reached):
             return len(seen) + int(reached[0])
         seen = np.append(seen, others)
-        if len(seen) >= CLEAR and own > seen.mean() + FAR * seen.std():
+        if len(seen) >= CERTAIN or (len(seen) >= CLEAR and own > seen.mean() + FAR * seen.std()):
             return CERTAIN
-    return CERTAIN
+        rng = _after_first_orders(n) if rng is None else rng
+        # How many are made at a time changes nothing.
+        count = min(len(seen), max(1, ENTRIES // scores.size), CERTAIN - len(seen))
+        orders = np.array([rng.permutation(n) for _ in range(count)])
+        others = scales.largest(np.moveaxis(scores[:, orders], 1, 0))
+
+
+FIRST = 4
+"""Random orders that are made at once: most data need no more of them."""
+
+
+@lru_cache(maxsize=4)
+def _first_orders(n: int) -> Starts:
+    """Fixed, so that the same data always get the same answer; over data the error is as stated."""
+    rng = np.random.default_rng(20)
+    return np.array([rng.permutation(n) for _ in range(FIRST)])
+
+
+def _after_first_orders(n: int) -> np.random.Generator:
+    """The generator that makes those that follow."""
+    rng = np.random.default_rng(20)
+    for _ in range(FIRST):
+        rng.permutation(n)
+    return rng
 
 
 class Scales:
@@ -207,29 +241,36 @@ class Scales:
     """
 
     def __init__(self, sequences: Sequence[int], mixtures: Array) -> None:
-        owner = np.repeat(np.arange(len(sequences)), sequences)
         self._mixtures = mixtures.astype(np.float32)
-        self._within: list[Single] = []
-        first, last, width = owner, owner, 1
-        while not self._within or len(first) >= SUMS:
-            within = (first[:-1] == last[1:]).astype(np.float32)
-            if not within.any():
-                break
-            self._within.append(within / np.float32(width * math.sqrt(within.sum())))
-            even = len(first) // 2 * 2
-            first, last, width = first[:even:2], last[1:even:2], 2 * width
+        self._within = _within(tuple(sequences))
 
     def largest(self, scores: Single) -> Array:
         """The largest of each set of scores, (sets, c, n), in about standard deviations."""
         found = np.full(len(scores), -np.inf)
-        for within in self._within:
-            # Products of small matrices may look at lanes that hold nothing, and flag what is there.
-            with np.errstate(invalid="ignore"):
+        # Products of small matrices may look at lanes that hold nothing, and flag what is there.
+        with np.errstate(invalid="ignore"):
+            for within in self._within:
                 products = (scores[..., :-1] * scores[..., 1:]) @ within
                 found = np.maximum(found, (products @ self._mixtures.T).max(axis=1))
-            even = scores.shape[-1] // 2 * 2
-            scores = scores[..., :even:2] + scores[..., 1:even:2]
+                even = scores.shape[-1] // 2 * 2
+                scores = scores[..., :even:2] + scores[..., 1:even:2]
         return found
+
+
+@lru_cache(maxsize=4)
+def _within(sequences: tuple[int, ...]) -> tuple[Single, ...]:
+    """For sums of 1, 2, 4, … rows the weights of products of successive ones: none across ends."""
+    found: list[Single] = []
+    owner = np.repeat(np.arange(len(sequences)), sequences)
+    first, last, width = owner, owner, 1
+    while not found or len(first) >= SUMS:
+        within = (first[:-1] == last[1:]).astype(np.float32)
+        if not within.any():
+            break
+        found.append(within / np.float32(width * math.sqrt(within.sum())))
+        even = len(first) // 2 * 2
+        first, last, width = first[:even:2], last[1:even:2], 2 * width
+    return tuple(found)
 
 
 def correlation_time(scores: Array, sequences: Sequence[int]) -> float:

@@ -141,23 +141,28 @@ class SeenMoments:
         x = as_rows(data)
         n = len(x)
         nothing = np.zeros(n, bool)
-        if x.shape[1] != len(self.mean) or not np.ptp(x, axis=0).all():
+        if x.shape[1] != len(self.mean) or not (width := np.ptp(x, axis=0)).all():
             return nothing
+        rounding = self.epsilon * (100.0 + 10.0 * math.sqrt(n))
         with np.errstate(over="ignore"):
-            mean, spread, steps = x.mean(axis=0), x.std(axis=0), _steps(x)
+            mean = x.mean(axis=0)
+            # The spread, which takes longer, is at most the width.
+            if (np.abs(self.mean - mean) > rounding * (width + np.abs(mean))).any():
+                return nothing
+            spread = x.std(axis=0)
         if not np.isfinite(spread).all():  # squares of such numbers are no floats
             return nothing
-        away, rounding = np.abs(mean) / spread, self.epsilon * (100.0 + 10.0 * math.sqrt(n))
-        gaps = [(np.abs(self.mean - mean) / spread, 1.0 + away, steps / spread)]
+        away = np.abs(mean) / spread
+        gaps = [(np.abs(self.mean - mean) / spread, 1.0 + away)]
         if self.variances is not None:
-            gaps.append((np.abs(self.variances / spread**2 - 1.0), 1.0 + away**2, (steps / spread) ** 2))
-        chance = 1.0
-        for gap, loss, step in gaps:
-            if (gap > rounding * loss).any():
-                return nothing
+            gaps.append((np.abs(self.variances / spread**2 - 1.0), 1.0 + away**2))
+        if any((gap > rounding * loss).any() for gap, loss in gaps):
+            return nothing
+        chance, step = 1.0, _steps(x) / spread
+        for power, (_, loss) in enumerate(gaps, start=1):
             # Differences of means, and of variances of normal data, have errors of √(2/n) and √(4/n).
-            width = np.maximum(rounding * loss, step / n) / math.sqrt(math.pi / n)
-            chance *= float(np.minimum(width, 1.0).prod())
+            share = np.maximum(rounding * loss, step**power / n) / math.sqrt(math.pi / n)
+            chance *= float(np.minimum(share, 1.0).prod())
         return nothing | (chance < CHANCE)
 
 

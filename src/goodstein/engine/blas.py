@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ContextDecorator
 from functools import lru_cache
 from typing import Any
 
@@ -18,29 +18,32 @@ _blas_before: list[tuple[Any, int]] = []
 _blas_here = threading.local()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+class one_blas_thread(ContextDecorator):
     """Give each tile one BLAS thread, also where tests run in several threads, and afterwards what there was.
 
-    Most BLAS libraries have one setting for the process, so nested and concurrent uses are counted, and the
-    last to leave puts back what the first has found. Those on OpenMP have one for every thread.
+    Most BLAS libraries have one setting for the process, so concurrent uses are counted, and the last to
+    leave puts back what the first has found. Those on OpenMP have one for every thread. Inside another use
+    of the same thread there is nothing to do.
     """
-    global _blas_users, _blas_before
-    for_all, for_each = _blas_libraries(tuple(name in sys.modules for name in BRING_BLAS))
-    with _blas_lock:
-        _blas_users += 1
-        if _blas_users == 1:
-            _blas_before = _limited(for_all)
-    depth = _blas_here.__dict__.setdefault("depth", 0)
-    if depth == 0:
-        _blas_here.before = _limited(for_each)
-    _blas_here.depth = depth + 1
-    try:
-        yield
-    finally:
-        _blas_here.depth = depth
-        if depth == 0:
-            _set_threads(_blas_here.before)
+
+    def __enter__(self) -> None:
+        global _blas_users, _blas_before
+        depth = _blas_here.__dict__.setdefault("depth", 0)
+        if not depth:
+            for_all, for_each = _blas_libraries(tuple(name in sys.modules for name in BRING_BLAS))
+            with _blas_lock:
+                _blas_users += 1
+                if _blas_users == 1:
+                    _blas_before = _limited(for_all)
+            _blas_here.before = _limited(for_each)
+        _blas_here.depth = depth + 1
+
+    def __exit__(self, *error: object) -> None:
+        global _blas_users
+        _blas_here.depth -= 1
+        if _blas_here.depth:
+            return
+        _set_threads(_blas_here.before)
         with _blas_lock:
             _blas_users -= 1
             if _blas_users == 0:

@@ -27,8 +27,8 @@ from goodstein.engine.workspace import scratch
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
-WIDTH = 2048
-"""Columns of a strip that are held at a time."""
+SEVERAL = 192
+"""Columns of a tile that several forms share: what they share should stay in the cache."""
 
 MANY = 20_000
 """Rows from which on memory counts more than a fraction of a millisecond."""
@@ -107,8 +107,11 @@ class Alone(Bundle):
     def wide(self) -> bool:
         """One row may be so large that all others would become zeros."""
         diagonal = self.form.diagonal()
-        usual = float(np.median(diagonal[diagonal > 0.0])) if (diagonal > 0.0).any() else 1.0
-        return float(diagonal.max()) > MOST_APART * usual
+        positive, largest = diagonal[diagonal > 0.0], float(diagonal.max())
+        # The smallest of them, which is quickly found, usually tells.
+        if not len(positive) or largest <= MOST_APART * float(positive.min()):
+            return False
+        return largest > MOST_APART * float(np.median(positive))
 
     def take(self, index: Any) -> Alone:
         return Alone(self.form.take(index))
@@ -120,7 +123,7 @@ class Alone(Bundle):
 
 
 def quadratic_forms(
-    form: Form, weights: Weights | None, *, workers: Workers = None, tile: int = CHUNK
+    form: Form, weights: Weights | None, *, workers: Workers = None, tile: int | None = None
 ) -> tuple[float, Array]:
     """U and its bootstrap draws; without weights, a scheme of signs, the statistic alone.
 
@@ -131,7 +134,7 @@ def quadratic_forms(
 
 
 def joint_quadratic_forms(
-    bundles: Sequence[Bundle], weights: Weights | None, *, workers: Workers = None, tile: int = CHUNK
+    bundles: Sequence[Bundle], weights: Weights | None, *, workers: Workers = None, tile: int | None = None
 ) -> tuple[Array, Array]:
     """U of every form, (forms,), and bootstrap draws with the same signs for all of them, (forms, draws).
 
@@ -155,7 +158,7 @@ def _by_strips(
     order: npt.NDArray[np.intp] | None,
     weights: Weights | None,
     workers: Workers,
-    tile: int,
+    tile: int | None,
 ) -> list[tuple[float, Array]]:
     """U of every form and its draws, by one pass over the matrices."""
     n = bundles[0].n
@@ -164,6 +167,7 @@ def _by_strips(
     strips = weights.strips() if weights is not None else cut(0, n, CHUNK)
     scales = [scale for bundle in bundles for scale in bundle.scales]
     precision = np.float64 if any(bundle.wide for bundle in bundles) else np.float32
+    tile = tile or (CHUNK if len(scales) == 1 else SEVERAL)
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
     if n >= MANY and (workers is None or isinstance(workers, int)):
         task.prepare()
@@ -197,7 +201,8 @@ class _StripTask:
         n, height, count = self.bundles[0].n, rows.stop - rows.start, self.count
         totals = np.zeros(count)
         partials: list[Array] = []
-        width = max(self.tile, WIDTH // count // self.tile * self.tile)
+        wide = self.tile if self.weights is None else self.weights.columns
+        width = max(self.tile, wide // count // self.tile * self.tile)
         for start in range(rows.start, n, width):
             stop = min(start + width, n)
             held = scratch("strip", (count, height, stop - start), self.precision)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 
 from goodstein.numerics.ranges import cut
-from goodstein.types import Array, Single
+from goodstein.types import Array, BoolArray, Single
 
 Block = TypeVar("Block", Array, Single)
 
@@ -31,5 +32,13 @@ def areas(strips: Iterable[slice], n: int) -> list[int]:
 
 
 def above_diagonal(block: Block, rows: slice, cols: slice) -> Block:
-    """H[rows, cols] with zeros on and below the diagonal of H; the block itself where it lies above."""
-    return block if cols.start >= rows.stop else np.triu(block, k=rows.start - cols.start + 1)
+    """H[rows, cols] with zeros on and below the diagonal of H, which are written into the block."""
+    if cols.start < rows.stop:
+        np.copyto(block, 0.0, where=_below(*block.shape, rows.start - cols.start))
+    return block
+
+
+@lru_cache(maxsize=8)
+def _below(height: int, width: int, down: int) -> BoolArray:
+    """Which entries of a block lie on or below a diagonal so many rows above that of the block."""
+    return np.tri(height, width, down, dtype=bool)

@@ -34,6 +34,9 @@ class Family(FittableValue, ABC):
     batched: ClassVar[bool] = True
     """All methods take all points at once, which :func:`goodstein.as_model` need not find out."""
 
+    quasi_concave: ClassVar[bool] = False
+    """Whether the density has no valley between any two points, whatever the parameters are."""
+
     domain: Domain
 
     @property

@@ -43,10 +43,12 @@ def as_points(x: ArrayLike, d: int, name: str = "x", largest: float = np.inf) ->
     if points.ndim != 2 or points.shape[1] != d:
         hint = " For a single point pass x[None, :]." if points.shape == (d,) else ""
         raise InputError(f"expected shape (n, {d}), got {points.shape}.{hint}", argument=name)
-    good = np.isfinite(points).all(axis=1)
-    refuse_rows(~good, "hold NaN or infinite values.", "Remove them.", argument=name)
-    far = (np.abs(points) > largest).any(axis=1)
-    refuse_rows(far, f"hold values beyond {largest:g} in size.", "Remove them.", argument=name)
+    good = np.isfinite(points)
+    if not good.all():
+        refuse_rows(~good.all(axis=1), "hold NaN or infinite values.", "Remove them.", argument=name)
+    if largest < np.inf:
+        far = (np.abs(points) > largest).any(axis=1)
+        refuse_rows(far, f"hold values beyond {largest:g} in size.", "Remove them.", argument=name)
     return points
 
 

@@ -52,6 +52,7 @@ class Laplace(Family):
     loc: Array
     scale: Array
 
+    quasi_concave = True
     _free = free(loc=Location("scale"), scale=Positive())
 
     def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0) -> None:

@@ -52,6 +52,7 @@ class Normal(Family):
     cov: Array
     _scatter: Scatter
 
+    quasi_concave = True
     _free = free(mean=Location("cov"), cov=Definite())
 
     def __init__(self, mean: ArrayLike = 0.0, cov: ArrayLike = 1.0) -> None:

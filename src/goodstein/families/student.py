@@ -70,6 +70,7 @@ class StudentT(Family):
     shape: Array
     _scatter: Scatter
 
+    quasi_concave = True
     _free = free(df=Positive(), loc=Location("shape"), shape=Definite())
 
     def __init__(self, df: float, loc: ArrayLike = 0.0, shape: ArrayLike = 1.0) -> None:

@@ -51,13 +51,13 @@ class _Power(RadialKernel):
             # R = −4ρ = −4·scale·(1/u − 1), so u·R needs no matrix product.
             c = 4.0 * second * scale
             inner = np.multiply(u, c, out=tile.buffer())
-            inner += tile.combine(0.0, first, 0.0, -c)
+            tile.add(inner, 0.0, first, 0.0, -c)
         else:
             inner = tile.combine(0.0, 0.0, second)
             inner *= u
-            inner += tile.combine(0.0, first, 0.0)
+            tile.add(inner, 0.0, first, 0.0)
         inner *= u
-        inner += tile.combine(1.0, 0.0, 0.0)
+        tile.add(inner, 1.0, 0.0, 0.0)
         if exponent == -0.5:
             np.sqrt(u, out=u)
         elif exponent != -1.0:

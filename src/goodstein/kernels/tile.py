@@ -23,6 +23,9 @@ class Tile(Protocol):
     def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
         """p·P + q·Q + r·R, in a buffer of its own; with `unit` also plus the constant `one`."""
 
+    def add(self, out: Array, p: float, q: float, r: float, one: float = 0.0) -> None:
+        """Add the same to an array; one buffer serves all calls, so that a tile stays in the cache."""
+
     def buffer(self) -> Array:
         """A buffer of the tile's shape, its content arbitrary."""
 

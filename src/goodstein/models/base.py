@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from goodstein.errors import InputError
 from goodstein.models.provenance import Fit, Fittable, provenance_of
 from goodstein.types import RNG, Array
 from goodstein.validation import as_generator
+
+Found = TypeVar("Found")
 
 
 class AnyModel(Fittable):
@@ -64,6 +67,10 @@ class AnyModel(Fittable):
             f"{self.name} has no log likelihood.",
             remedy="Say in another way how its parameters were fitted, or use ParametricBootstrap(fit).",
         )
+
+    def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
+        """What `make` finds out about the model; a distribution of the library, being immutable, keeps it."""
+        return make()
 
     def default_operator(self) -> Any:
         """The operator for users who name none; None leaves the choice to the domain."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ from goodstein.errors import (
     describe_rows,
     within_memory,
 )
-from goodstein.models.base import AnyModel
+from goodstein.models.base import AnyModel, Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
@@ -38,6 +38,9 @@ from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
+
+MOST_KEPT = 4
+"""Things that are kept of a distribution of the library, such as draws."""
 
 OR_NONE = "a domain such as Box(lower, upper), or None"
 
@@ -150,6 +153,26 @@ class Model(FunctionModel):
         """Whether its functions are known to take all points at once, as those of the library do."""
         return self._batched
 
+    _kept: dict[Hashable, Any] | None = None
+
+    quasi_concave: bool = False
+    """Whether the density is known to have no valley between any two points."""
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether it is a distribution of the library: immutable, and its score is that of its density."""
+        return self._kept is not None
+
+    def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
+        if self._kept is None:
+            return make()
+        found: Found | None = self._kept.get(key)
+        if found is None:
+            for old in [*self._kept][: 1 - MOST_KEPT]:
+                self._kept.pop(old, None)
+            self._kept[key] = found = make()
+        return found
+
     def score(self, x: ArrayLike) -> Array:
         """Gradient of the log density at each row of x (n, d), (n, d).
 
@@ -211,8 +234,9 @@ class Model(FunctionModel):
             expected = f"({n}, {d if self._domain is not None else 'd'})"
             reason = f"The sampler of {self.name} returned shape {drawn.shape}; expected {expected}."
             raise SamplingError(reason, remedy="`sample(n, rng)` must return one row for each point.")
-        broken: BoolArray = np.asarray(~np.isfinite(drawn).all(axis=1))
-        if broken.any():
+        finite = np.isfinite(drawn)
+        if not finite.all():
+            broken: BoolArray = np.asarray(~finite.all(axis=1))
             found = f"returned values that are not finite in {describe_rows(broken)}."
             reason = f"The sampler of {self.name} {found}"
             raise SamplingError(reason, rows=broken, remedy="Check its parameters.")
@@ -228,7 +252,7 @@ class Model(FunctionModel):
         moved = copy.copy(self)
         moved._domain = domain
         # What was recognised, and compiled, does not depend on the domain: the copies share it.
-        moved._recognised = self._recognised
+        moved._recognised, moved._kept = self._recognised, self._kept
         return moved
 
     def read(self, data: Any) -> Any:
@@ -256,7 +280,7 @@ class Model(FunctionModel):
 
     def __getstate__(self) -> dict[str, Any]:
         # What was recognised holds compiled functions; it is found again from the next data.
-        return {**self.__dict__, "_recognised": {}}
+        return {**self.__dict__, "_recognised": {}, "_kept": None if self._kept is None else {}}
 
     def _points(self, x: ArrayLike) -> Array:
         points = real_array(x, "x")
@@ -276,9 +300,11 @@ class Model(FunctionModel):
 
     def _function(self, key: str, kind: Kind, x: Array) -> Batched:
         """Return the user's function as a batched one, recognised once for each dimension."""
-        if self._batched:
-            return Batched(self._functions[key], kind, NumPy(), Convention.BATCH, settled=True)
         place = (key, x.shape[1])
+        if place not in self._recognised and self._batched:
+            self._recognised[place] = Batched(
+                self._functions[key], kind, NumPy(), Convention.BATCH, settled=True
+            )
         if place not in self._recognised:
             named = self._name or title(self._functions[key])
             batched = recognise(self._functions[key], kind, x, f"`{key}` of {named}")
@@ -301,9 +327,10 @@ class Model(FunctionModel):
         return gradient(function, x, domain, name=name, remedy=remedy)
 
     def _require_finite(self, what: str, values: Array, x: Array) -> None:
-        bad: BoolArray = np.asarray(~np.isfinite(values).all(axis=1))
-        if not bad.any():
+        finite = np.isfinite(values)
+        if finite.all():
             return
+        bad: BoolArray = np.asarray(~finite.all(axis=1))
         message = f"The {what} of {self.name} is not finite at {describe_rows(bad)}."
         if self._domain is not None:
             outside = bad & ~self._domain.contains(x)

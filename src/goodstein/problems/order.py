@@ -32,8 +32,9 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     sequences = data.sequences if sum(data.sequences) == n else (n,)
     if not data.replicated or n < 2 * RUN:
         return Dependence(sequences)
-    within = np.concatenate([np.arange(rows) / rows for rows in sequences])
-    kept, runs = within < MOST / n, []
+    kept, runs = np.ones(n, bool), []
+    if n > MOST:
+        kept = np.concatenate([np.arange(rows) / rows for rows in sequences]) < MOST / n
     if forms:
         count = max(1, min(LANDMARKS, n // 8) // RUN)
         firsts = [(2 * k + 1) * n // (2 * count) for k in range(count)]
@@ -43,9 +44,9 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     rows = _columns(data) if len(data) == n else None
     if rows is not None:
         described.append(rows[kept][:, :: -(-rows.shape[1] // COLUMNS)])
-    owner = np.repeat(np.arange(len(sequences)), sequences)
+    starts = np.cumsum([0, *sequences[:-1]])
     stated = isinstance(data, Chains)
-    found = dependence(described, np.bincount(owner[kept]).tolist(), stated=stated)
+    found = dependence(described, np.add.reduceat(kept, starts, dtype=np.intp).tolist(), stated=stated)
     found = replace(found, sequences=sequences)
     if found.found and rows is not None and not stated:
         column = sorted_by(rows)

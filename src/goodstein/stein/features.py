@@ -192,9 +192,16 @@ class SteinFeatures(Located):
 
     def take(self, index: npt.NDArray[np.intp] | slice) -> Self:
         """The features of some observations, in the given order."""
-        weight = None if self.weight is None else self.weight[index]
-        inside = None if self.inside is None else self.inside.take(index)
-        return replace(self, points=self.points[index], value=self.value[index], weight=weight, inside=inside)
+        # Not through the constructor: rows of what was looked at there need not be looked at again.
+        taken = object.__new__(type(self))
+        for name in self.__dataclass_fields__:
+            taken.__dict__[name] = self.__dict__[name]
+        for name in ("points", "value", "weight"):
+            if (array := self.__dict__[name]) is not None:
+                taken.__dict__[name] = array[index]
+        if self.inside is not None:
+            taken.__dict__["inside"] = self.inside.take(index)
+        return taken
 
     def joined(self, others: Sequence[Self]) -> Self:
         """These and the others, one after another, in the frame of these."""
@@ -259,6 +266,8 @@ class SteinForm(BlockForm):
         form = SteinForm(self.features.take(index), self.kernel)
         if "prepared" in self.__dict__:
             form.__dict__["prepared"] = self.prepared.take(index)
+        if "_diagonal" in self.__dict__:
+            form.__dict__["_diagonal"] = self._diagonal[index]
         return form
 
     def block(self, rows: slice, cols: slice) -> Array:
@@ -290,6 +299,10 @@ class SteinForm(BlockForm):
                 yield Term(function, left[:, columns], right, unit)
 
     def diagonal(self) -> Array:
+        return self._diagonal.copy()
+
+    @cached_property
+    def _diagonal(self) -> Array:
         phi, slope = (float(profile[0]) for profile in self.kernel.profiles(np.zeros(1), order=1))
         value, weight = self.features.value, self.features.weight
         m = self.features.points.shape[1]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,15 @@ class Factors(ABC):
                 total[:, first - start : first - start + columns.shape[1]] += weight * columns
             self._right[key] = (slice(start, stop), total)
         return self._right[key]
+
+    def take(self, index: Any) -> Self:
+        """The factors of some observations."""
+        taken = object.__new__(type(self))
+        own = self.__dict__.items()
+        taken.__dict__.update({k: v[index] if isinstance(v, np.ndarray) else v for k, v in own})
+        taken._rho_left = {key: left[index] for key, left in self._rho_left.items()}
+        taken._right = {key: (columns, right[index]) for key, (columns, right) in self._right.items()}
+        return taken
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_right": {}, "_rho_left": {}}
@@ -200,7 +209,7 @@ class Centred:
     def of(cls, features: SteinFeatures) -> Centred:
         """About the median, not the mean: one outlier must not move the centre away from the rest."""
         middle = len(features.points) // 2
-        centre = np.partition(features.points, middle, axis=0)[middle]
+        centre = np.partition(features.points.T, middle, axis=1)[:, middle]
         return cls(features.points - centre, features.value, features.weight)
 
     @cached_property
@@ -219,7 +228,10 @@ class Centred:
     def take(self, index: Any) -> Centred:
         """The same for some observations, around the same centre."""
         weight = None if self.weight is None else self.weight[index]
-        return Centred(self.points[index], self.value[index], weight)
+        taken = Centred(self.points[index], self.value[index], weight)
+        if "factors" in self.__dict__:
+            taken.__dict__["factors"] = self.factors.take(index)
+        return taken
 
 
 class Prepared:
@@ -278,8 +290,14 @@ class _FactoredTile:
         return scratch(f"combine{self._buffers}", self._shape)
 
     def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
+        return self._product(p, q, r, one, self.buffer())
+
+    def add(self, out: Array, p: float, q: float, r: float, one: float = 0.0) -> None:
+        out += self._product(p, q, r, one, scratch("added", self._shape))
+
+    def _product(self, p: float, q: float, r: float, one: float, out: Array) -> Array:
         columns, right = self._factors.right(p, q, r, one)
-        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=self.buffer())
+        return np.matmul(self._factors.left[self._rows, columns], right[self._cols].T, out=out)
 
 
 class _DirectTile:
@@ -338,3 +356,6 @@ class _DirectTile:
 
     def combine(self, p: float, q: float, r: float, one: float = 0.0) -> Array:
         return p * self._p + q * self._q + r * self._r + one
+
+    def add(self, out: Array, p: float, q: float, r: float, one: float = 0.0) -> None:
+        out += self.combine(p, q, r, one)
