@@ -105,7 +105,7 @@ def test_a_legacy_random_state_is_the_generator_of_its_bits():
             "`workers` must be None, a positive number of processes",
         ),
         (lambda: gs.ksd_test(1e100 * X, PLANE), "`data`: values of magnitude .* Rescale the data"),
-        (lambda: gs.ksd_test(1e200 * X, PLANE), "not finite at 40 of 40 rows"),
+        (lambda: gs.ksd_test(1e200 * X, PLANE), "with scores of magnitude .* beyond the range"),
         (lambda: Normal.fit(np.ma.array(X, mask=X > 1)), "`x`: .* rows .* hold masked values"),
         (lambda: Normal(np.ma.array([0.0, -999.0], mask=[False, True])), "`mean`: .* hold masked values"),
         (lambda: Normal(True), "`mean` must be real numbers, got True"),

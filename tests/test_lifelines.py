@@ -19,6 +19,26 @@ lifelines = pytest.importorskip("lifelines")
 BREAKS = [1.0, 3.0]
 
 
+def test_ties_in_another_order_are_known_again_and_samples_without_a_maximum_are_left_out():
+    from lifelines.datasets import load_rossi
+
+    rossi = load_rossi()[["week", "arrest", "age", "mar", "prio"]]
+    shuffled = rossi.sample(frac=1.0, random_state=1)
+    fitted = lifelines.WeibullAFTFitter().fit(rossi, "week", "arrest")
+    result = gs.ksd_test(shuffled, fitted, rng=1)
+    assert isinstance(result.null, gs.FittedWildBootstrap)
+    assert "Nothing found" in str(result.explain(rng=1))  # few are married: some samples have no such event
+    # lifelines sorts the rows of Cox's model.
+    cox = lifelines.CoxPHFitter().fit(rossi, "week", "arrest")
+    report = gs.audit(cox, data=rossi)
+    assert any("fitted coefficients" in check.message for check in report.checks), report
+    with pytest.raises(InputError, match="no column 'age'"):
+        gs.ksd_test(rossi.drop(columns="age"), fitted)
+    additive = lifelines.AalenAdditiveFitter(coef_penalizer=1.0).fit(rossi, "week", "arrest")
+    with pytest.raises(InputError, match="steps made of the data"):
+        gs.ksd_test(rossi, additive)
+
+
 def data(n=150, seed=0):
     rng = np.random.default_rng(seed)
     x = 3 * rng.weibull(1.5, n)

@@ -61,6 +61,45 @@ def test_timing_sees_late_events_that_a_smooth_function_of_the_distribution_does
     assert found["late"] >= found["smooth"] + 5, found
 
 
+def test_timing_along_a_covariate_is_martingale_residuals_times_polynomials_of_its_ranks():
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=(12, 2))
+    entry = np.where(rng.random(12) < 0.5, 0.1, 0.0)
+    data = gs.Censored(0.2 + rng.exponential(size=12), rng.random(12) < 0.7, entry, z)
+    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: (t * np.exp(z[:, 0])) ** 1.5)
+    operator = gs.Timing(0, covariate=1, trend=2).fitted(data, None)
+    # By lifelines' definition: event less the growth of the cumulative hazard while watched.
+    rate = np.exp(z[:, 0]) ** 1.5
+    residuals = data.event_observed - rate * (data.durations**1.5 - data.entry**1.5)
+    ranks = (percentileofscore(z[:, 1], z[:, 1], "mean")) / 100
+    curves = np.stack([weight(k)(ranks) for k in range(3)], axis=1)
+    # Whatever the basis of their span, the Stein matrix of orthonormal functions is that of the projection.
+    curves = np.linalg.qr(curves)[0] * np.sqrt(12)
+    expected = np.outer(residuals, residuals) * (curves @ curves.T)
+    tau = operator.features(model, None, data).tau
+    np.testing.assert_allclose(tau @ tau.T, expected, atol=1e-9)
+
+
+def test_the_collection_of_a_survival_regression_names_the_covariate_whose_form_is_wrong():
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(200, 2))
+    data = gs.Censored(rng.exponential(np.exp(0.6 * z[:, 1] ** 2)), covariates=z)
+    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t / np.exp(0.4))
+    found = gs.aggregated_test(data, model, rng=1)
+    best = max(found.members, key=lambda member: member.evidence)
+    assert found.pvalue < 0.01
+    assert best.looks_at.startswith("how many events there are along `z1`"), best.looks_at
+
+
+def test_timing_says_what_it_needs():
+    with pytest.raises(gs.InputError, match="needs durations with covariates"):
+        model = gs.families.Exponential()
+        gs.ksd_test(gs.Censored(np.arange(1.0, 30.0)), model, operator=gs.Timing(0, trend=2))
+    with pytest.raises(gs.InputError, match="needs a `trend`"):
+        gs.Timing(0, covariate=1)
+    assert repr(gs.Timing(0, covariate=1, trend=2)) == "Timing(0, covariate=1, trend=2)"
+
+
 # --- pairs -----------------------------------------------------------------------------------------
 
 
@@ -181,7 +220,7 @@ def test_views_find_what_is_wrong_along_x():
         (lambda: gs.DrawnRanks(trend=1.5), "trend"),
         (lambda: gs.DrawnResiduals(draws=2), "draws"),
         (lambda: gs.Residuals(operator=gs.Martingale()), "an operator in y"),
-        (lambda: seen_by(gs.Residuals(0, 3)), "looks along covariate 3, but x has the columns 0 to 0"),
+        (lambda: seen_by(gs.Residuals(0, 3)), "looks along covariate 3, but there are the columns 0 to 0"),
         (lambda: seen_by(gs.DrawnRanks(), NO_SAMPLER), "has no sampler"),
         (lambda: Numbers(-1), "degree"),
         (lambda: Numbers(1, gs.Langevin()), "must be Papangelou"),

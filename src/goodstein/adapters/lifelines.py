@@ -34,6 +34,9 @@ CURVES = {
     "AalenJohansenFitter",
 }
 
+STEPS = {"AalenAdditiveFitter", "CoxTimeVaryingFitter"}
+"""Regressions with nonparametric hazards that are not those of :class:`CoxResiduals`."""
+
 SAME: dict[str, tuple[type[Lifetimes], tuple[str, ...]]] = {
     "ExponentialFitter": (Exponential, ("lambda_",)),
     "WeibullFitter": (Weibull, ("lambda_", "rho_")),
@@ -222,6 +225,11 @@ def _require_parametric(fitter: Any) -> None:
         raise unusable(
             f"lifelines' {name} is a step function made of the data, not a model of them: it has no "
             "hazard, and there is nothing to test. Pass a fitted parametric model, such as WeibullFitter."
+        )
+    if kinds & STEPS:
+        raise unusable(
+            f"the hazards of lifelines' {name} are steps made of the data, and no test here knows their law. "
+            "Pass a CoxPHFitter, or a parametric regression such as WeibullAFTFitter."
         )
     if "ParametricUnivariateFitter" not in kinds:
         raise unusable(

@@ -235,6 +235,11 @@ def rows_of(model: SurvivalRegression, fitter: Any, columns: Sequence[str], data
     try:
         whole = fitter.regressors.transform_df(data)
     except Exception as error:  # whatever lifelines or its formulas say
+        missing = [name for name in columns if name not in data.columns]
+        if isinstance(error, KeyError) and missing:
+            names = ", ".join(map(repr, missing))
+            reason = f"the data frame has no column {names}, to which {model.name} was fitted."
+            raise InputError(reason, argument="data") from None
         said = f"{type(error).__name__}: {error}"
         reason = f"{model.name} cannot make its covariates of the data frame: {said}."
         raise InputError(reason, argument="data") from error

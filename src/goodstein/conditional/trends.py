@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.conditional.data import Paired
 from goodstein.constraints import check_count
+from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
-from goodstein.operators.views.base import FiniteView
+from goodstein.operators.views.base import FiniteView, Names
 from goodstein.operators.views.columns import as_column
 from goodstein.types import Array
 
@@ -65,7 +66,7 @@ class TrendView(FiniteView):
     trend: int
     trends: Trends | None
 
-    takes = Paired
+    takes: ClassVar[type[Data] | None] = Paired
     usual_trend = 3
 
     def check_trends(self) -> None:
@@ -75,23 +76,25 @@ class TrendView(FiniteView):
         if self.covariate is not None:
             object.__setattr__(self, "covariate", as_column(self.covariate, f"`covariate` of {name}"))
 
-    def with_trends(self, data: Paired) -> Self:
+    def with_trends(self, data: Any) -> Self:
         """With the functions of x that are made of the covariates of the data."""
         x = data.covariates
         if self.covariate is not None and self.covariate >= x.shape[1]:
             raise InputError(
-                f"{self!r} looks along covariate {self.covariate}, but x has the columns 0 to "
+                f"{self!r} looks along covariate {self.covariate}, but there are the columns 0 to "
                 f"{x.shape[1] - 1}."
             )
         fitted = copy.copy(self)
         object.__setattr__(fitted, "trends", Trends.of(x, self.trend, self.covariate))
         return fitted
 
-    def along_what(self) -> str:
-        """Along what, in words."""
+    def along_what(self, names: Names = None) -> str:
+        """Along what, in words; with names of covariates, where they are known."""
         if self.trend == 0:
             return ""
-        return " along all covariates" if self.covariate is None else f" along covariate {self.covariate}"
+        if self.covariate is None:
+            return f" along `{names[0]}`" if names and len(names) == 1 else " along all covariates"
+        return f" along `{names[self.covariate]}`" if names else f" along covariate {self.covariate}"
 
     def __repr__(self) -> str:
         inside = [] if self.operator is None else [f"operator={self.operator!r}"]

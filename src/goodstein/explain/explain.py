@@ -173,9 +173,9 @@ def refitted(
             values, psi = side.measure(sample, model)
             # Of the same draws all of them would be off by the same noise, and be taken for what z is about.
             reference = side.reference(model, many, k)
-        except InputError:  # a sample that cannot be fitted
+            moved = None if slopes is None else influence_in(model, sample, slopes)
+        except InputError:  # a sample that cannot be fitted, or does not determine all parameters
             continue
-        moved = None if slopes is None else influence_in(model, sample, slopes)
         psi = psi if moved is None else psi - moved
         found.append(compare(values, psi, reference, bounds, added=side.error(many)).z)
     if len(found) < 0.9 * REFITS:

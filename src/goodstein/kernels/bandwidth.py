@@ -60,7 +60,7 @@ class Median:
         lower, upper = _middle(squared)
         median = 0.5 * (math.sqrt(lower) + math.sqrt(upper))
         if not math.isfinite(median) or (median == 0 and not squared.any() and np.ptp(points, axis=0).any()):
-            raise _beyond(f"values of magnitude {np.abs(points).max():.1g}")
+            raise beyond(f"values of magnitude {np.abs(points).max():.1g}")
         if median == 0:
             positive = np.sqrt(squared[squared > 0])
             if not positive.size:
@@ -69,11 +69,12 @@ class Median:
                 raise BandwidthError(reason, argument="data", remedy=remedy)
             median = float(positive.mean())
         if not 1.0 / FARTHEST <= median <= FARTHEST:
-            raise _beyond(f"distances of {median:.1g} between points")
+            raise beyond(f"distances of {median:.1g} between points")
         return self.scale * median
 
 
-def _beyond(what: str) -> InputError:
+def beyond(what: str) -> InputError:
+    """Of numbers whose squares overflow or vanish."""
     remedy = "Rescale the data and the model to other units."
     reason = f"{what} are beyond the range in which kernels and their derivatives are floats."
     return InputError(reason, argument="data", remedy=remedy)

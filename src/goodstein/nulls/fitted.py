@@ -163,18 +163,19 @@ class FittedWildBootstrap(WildBootstrap):
         influence = self._influence(problems[0])
         _require_more(problems[0], influence)
         around = Around(influence)
-        n, p = influence.values.shape
+        n = len(influence.values)
         many = len(problems) if n >= MANY_ROWS else 0
         told = begin(100 * many, float(n * many))
         forms = [around.form(problem, told) for problem in problems]
         pairs = n * (n - 1)
-        statistics, draws = joint_statistics(forms, self.weights(collection, n, rng), workers=workers)
-        # Σ_ij H̃ = Σ_ij H with the diagonals, on which they differ; and as the p parameters have taken their
-        # share of the noise from every observation, Σ_ij ε_i ε_j H̃_ij falls short by (n − p)/n on average.
-        added = np.array([form.added for form in forms]) / pairs
-        traces = np.array([form.diagonal().sum() for form in forms]) / pairs
-        short = n / (n - p)
-        return JointCalibration(statistics + added, draws * short + ((short - 1) * traces + added)[:, None])
+        inner = [form.inner for form in forms]
+        statistics, _ = joint_statistics(inner, None, workers=workers)
+        _, draws = joint_statistics(forms, self.weights(collection, n, rng), workers=workers)
+        # With the diagonals Σ_ij H is to be compared with Σ_ij ε_i ε_j H̃_ij; on these H and H̃ differ.
+        traces = [
+            form.diagonal().sum() - plain.diagonal().sum() for form, plain in zip(forms, inner, strict=True)
+        ]
+        return JointCalibration(statistics, draws + np.array(traces)[:, None] / pairs)
 
     def influence_on(self, problem: Problem) -> Influence:
         """What each observation of a problem did to the parameters of its model, centred."""

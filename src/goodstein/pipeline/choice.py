@@ -113,6 +113,9 @@ def obstacle(problem: Problem) -> str | None:
     model, domain = problem.model, problem.domain
     if problem.data.weights is not None:
         return "nobody knows the weights of simulated rows"
+    fit = model.provenance
+    if fit is not None and fit.exact(fit.rows.among(problem.observations)):
+        return f"{model.name} was fitted to these very data, and simulated samples to none"
     if isinstance(problem.data, survival_data.Censored):
         return _cannot_be_drawn(problem)
     if not isinstance(problem.data, Points | conditional_data.Paired):

@@ -28,37 +28,38 @@ BUDGET = 5e6
 FEWEST = 100
 """Rows at the least from which they are taken, however many parameters there are."""
 
+LEAST = 0.25
+"""Share of its variance that any observation keeps: one that determines a parameter alone shows nothing."""
+
 HEIGHT, WIDTH, EDGE = 256, 1024, 32
 
 
 class CorrectedForm(BlockForm):
-    """H̃ = H + B IFᵀ + IF Bᵀ, with B = C + ½ IF K, (n, p), and IF, (n, p)."""
+    """s_i s_j H̃_ij, H̃ = H + B IFᵀ + IF Bᵀ, with B = C + ½ IF K, (n, p), IF, (n, p), and `scales` s, (n,)."""
 
-    def __init__(self, inner: BlockForm, half: Array, influence: Array) -> None:
-        self._inner, self._half, self._influence = inner, half, influence
+    def __init__(self, inner: BlockForm, half: Array, influence: Array, scales: Array) -> None:
+        self.inner = inner
+        self._half, self._influence, self._scales = half, influence, scales
         self._left = np.hstack([half, influence])
         self._right = np.hstack([influence, half])
 
     @property
     def n(self) -> int:
-        return self._inner.n
-
-    @property
-    def added(self) -> float:
-        """What the correction adds to the sum of the diagonal."""
-        return 2.0 * float(np.einsum("ia,ia->", self._half, self._influence))
+        return self.inner.n
 
     def take(self, index: Any) -> CorrectedForm:
-        return CorrectedForm(self._inner.take(index), self._half[index], self._influence[index])
+        parts = self._half[index], self._influence[index], self._scales[index]
+        return CorrectedForm(self.inner.take(index), *parts)
 
     def block(self, rows: slice, cols: slice) -> Array:
-        out = self._inner.block(rows, cols)
+        out = self.inner.block(rows, cols)
         out += self._left[rows] @ self._right[cols].T
+        out *= self._scales[rows, None] * self._scales[cols]
         return out
 
     def diagonal(self) -> Array:
         correction = 2.0 * np.einsum("ia,ia->i", self._half, self._influence)
-        return np.asarray(np.maximum(self._inner.diagonal() + correction, 0.0))
+        return np.asarray(self._scales**2 * np.maximum(self.inner.diagonal() + correction, 0.0))
 
 
 def corrected(
@@ -79,6 +80,11 @@ def corrected(
     likelihood, since 0 = ∂E_θ ξ = E ∂ξ + E ξψ. Differences of smooth features are the more precise, those of
     features with large derivatives, or with kinks, the less; so both are averaged, with weights by their
     variances in these data. Whoever waits is `told` of rows that are done, n in all.
+
+    Features from which a fit was taken off fall short of those that it left alone: by the share p/n of their
+    variance on average, and where D was found as a covariance, which is a regression of ξ on ψ, each by its
+    leverage h_i = IF_iᵀ (Σ_j IF_j IF_jᵀ)⁻¹ IF_i. The scales (1 − w h_i − (1 − w) p/n)^(−½), with w the weight
+    of the covariance, make up for that.
     """
     told = told or begin(0)
     n, p = influence.shape
@@ -91,10 +97,19 @@ def corrected(
         k = (k[:, 0::2] - k[:, 1::2]) / (2.0 * steps)
         if likelihood:
             noise = (_squares(whole, n, m, steps) - np.diag(k)) / m
-            c, k = _averaged(form, c, k, noise, influence, told)
+            c, k, w = _averaged(form, c, k, noise, influence, told)
         else:
+            w = 0.0
             told(n)
-    return CorrectedForm(form, c + 0.5 * influence @ k, influence)
+    return CorrectedForm(form, c + 0.5 * influence @ k, influence, _scales(influence, w))
+
+
+def _scales(influence: Array, w: float) -> Array:
+    """(1 − w h − (1 − w) p/n)^(−½), (n,)."""
+    n, p = influence.shape
+    leverage = (np.linalg.qr(influence)[0] ** 2).sum(axis=1)
+    kept = 1.0 - w * leverage - (1.0 - w) * p / n
+    return np.asarray(1.0 / np.sqrt(np.maximum(kept, LEAST)))
 
 
 def rows_for_slopes(n: int, p: int) -> npt.NDArray[np.intp]:
@@ -135,8 +150,8 @@ def _squares(form: BlockForm, n: int, m: int, steps: Array) -> Array:
 
 def _averaged(
     form: BlockForm, c: Array, k: Array, noise: Array, influence: Array, told: Finished
-) -> tuple[Array, Array]:
-    """C and K of D averaged with minus the covariance of ξ and ψ, ψ being IF times the information."""
+) -> tuple[Array, Array, float]:
+    """C and K of D averaged with minus the covariance of ξ and ψ, IF times the information; its weight."""
     n = len(influence)
     psi = np.linalg.solve(influence.T @ influence / n, influence.T).T  # (n, p)
     other = np.zeros_like(c)
@@ -150,4 +165,5 @@ def _averaged(
     noises.append(float(spread @ ((psi**2 * form.diagonal()[:, None]).mean(axis=0) - np.diag(squared)) / n))
     w = noises[0] / (sum(noises) or 1.0)
     mixed = -c.T @ psi / n
-    return (1 - w) * c + w * other, (1 - w) ** 2 * k + w**2 * squared + w * (1 - w) * (mixed + mixed.T)
+    k = (1 - w) ** 2 * k + w**2 * squared + w * (1 - w) * (mixed + mixed.T)
+    return (1 - w) * c + w * other, k, w

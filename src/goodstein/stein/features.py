@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
+from goodstein.kernels.bandwidth import beyond
 from goodstein.kernels.frames import Frame, Located, score_frame
 from goodstein.numerics.distances import Placed
 from goodstein.stein.forms import BlockForm, Distances, Index, Term
@@ -152,6 +153,9 @@ class SteinFeatures(Located):
 
     def _moved(self, frame: Frame) -> SteinFeatures:
         points = frame.coordinates(self.points)
+        if not np.isfinite(points).all():  # those given are finite: squares of the score are not
+            sizes = [f"{np.abs(part).max():.1g}" for part in (self.points, self.value)]
+            raise beyond(f"values of magnitude {sizes[0]}, with scores of magnitude {sizes[1]},")
         m = points.shape[1]
         if self.value.shape[1] != m or (self.inside is not None and m > 1):
             assert self.weight is not None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from goodstein.conditional.trends import Trends, TrendView, along
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre, over_survival
 from goodstein.operators.base import Operator, set_inner
-from goodstein.operators.views.base import FiniteView, Names
+from goodstein.operators.views.base import Names
 from goodstein.stein.entered import EnteredFeatures
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.survival.data import Censored
@@ -20,7 +21,7 @@ from goodstein.survival.martingale import Martingale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Timing(FiniteView):
+class Timing(TrendView):
     r"""Events against those that the model expects, weighted by polynomials in u = F₀(t), for durations.
 
     With w_k the shifted Legendre polynomials of degree 0, …, k, orthonormal on (0, 1), observation i stands
@@ -35,10 +36,19 @@ class Timing(FiniteView):
     bound at the end of time, where smooth ω do not look. The Stein matrix has finite rank, so that time and
     memory are linear in n, and there is no kernel.
 
+    With covariates these numbers may be multiplied by the constant and polynomials in the ranks of a
+    covariate, orthonormal over the data: the identity holds given covariates. Degree 0 then compares sums of
+    martingale residuals with curves along it, which says whether its form is right; degree 1 whether what it
+    does changes with time.
+
     Parameters
     ----------
     degree
         k, at least 0.
+    covariate
+        The place of the covariate along which to look; None takes all of them, one at a time.
+    trend
+        The degree of the polynomials in its ranks; 0 looks at times alone.
 
     References
     ----------
@@ -53,10 +63,24 @@ class Timing(FiniteView):
     >>> data = gs.Censored(np.minimum(event, censoring), event <= censoring)
     >>> gs.ksd_test(data, gs.families.Exponential(1.0), operator=gs.Timing(), rng=1).pvalue < 0.05
     True
+
+    Events as many as expected, but not where the covariate is large or small:
+
+    >>> z = rng.normal(size=200)
+    >>> data = gs.Censored(rng.exponential(np.exp(0.3 - 0.3 * z**2)), covariates=z)
+    >>> model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t)
+    >>> gs.ksd_test(data, model, operator=gs.Timing(0, trend=3), rng=1).pvalue < 0.01
+    True
     """
 
     degree: int = 1
     operator: Operator | None = None
+    covariate: int | None = field(default=None, kw_only=True)
+    trend: int = field(default=0, kw_only=True)
+    trends: Trends | None = field(default=None, init=False, repr=False)
+
+    takes = Censored
+    usual_trend = 0
 
     def __post_init__(self) -> None:
         set_inner(self, "Martingale()")
@@ -66,15 +90,25 @@ class Timing(FiniteView):
         elif not (isinstance(inside, Martingale) and inside.transform == "cdf"):
             raise InputError(f"`operator` of Timing must be Martingale(), got {inside!r}.")
         check_count(self.degree, "`degree` of Timing", 0)
+        self.check_trends()
+        if self.covariate is not None and self.trend == 0:
+            raise InputError(f"Timing(covariate={self.covariate}) needs a `trend`, such as trend=3.")
 
     def looks_at(self, names: Names = None) -> str:
         if self.degree == 0:
-            return "how many events there are"
+            return f"how many events there are{self.along_what(names)}"
         parts = "" if self.degree == 1 else f", in {self.degree + 1} ways"
-        return f"how many events there are, early and late{parts}"
+        return f"how many events there are{self.along_what(names)}, early and late{parts}"
+
+    def fitted(self, data: Censored, domain: Domain) -> Timing:
+        if self.trend == 0:
+            return self
+        if data.covariates is None:
+            raise InputError(f"{self!r} needs durations with covariates.", argument="data")
+        return self.with_trends(data)
 
     def features(self, model: Any, domain: Domain, data: Censored) -> FiniteFeatures:
-        """δ w(u) − ∫ w/(1 − s) ds, from the entry on."""
+        """δ w(u) − ∫ w/(1 − s) ds, from the entry on, times functions of covariates."""
         inner = Martingale("hazard").in_time(model, data)
         end = inner.end if isinstance(inner, EnteredFeatures) else inner
         cumulative = end.points[:, 0]
@@ -82,7 +116,11 @@ class Timing(FiniteView):
         expected = over_survival(cumulative, self.degree)
         if isinstance(inner, EnteredFeatures):
             expected -= over_survival(inner.start.points[:, 0], self.degree)
-        return FiniteFeatures(end.weight[:, None] * legendre(-np.expm1(-cumulative), self.degree) - expected)
+        tau = end.weight[:, None] * legendre(-np.expm1(-cumulative), self.degree) - expected
+        if self.trends is None:
+            return FiniteFeatures(tau)
+        assert data.covariates is not None
+        return FiniteFeatures(along(tau, self.trends(data.covariates)))
 
     def __repr__(self) -> str:
-        return f"Timing({self.degree})"
+        return f"Timing({', '.join([str(self.degree), *self._arguments()])})"

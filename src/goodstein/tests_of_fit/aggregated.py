@@ -12,6 +12,7 @@ import numpy as np
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.skewness import too_skewed
 from goodstein.constraints import check_flag, numbers
+from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
 from goodstein.engine.watching import ProgressLike, watching
@@ -39,6 +40,7 @@ from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.member import Member
 from goodstein.results.result import SMALL, TestResult
+from goodstein.survival.data import Censored
 from goodstein.tests_of_fit.default_members import (
     default_collection,
     default_kernels,
@@ -195,7 +197,7 @@ def aggregated_test(
             float(found.evidence[k]),
             float(found.critical[k] - joint.draws[k].mean()),
             float(joint.draws[k].std()),
-            looks_at(problem.operator, problem.data.names),
+            looks_at(problem.operator, _names(problem.data)),
         )
         for k, problem in enumerate(collection.problems)
     )
@@ -261,6 +263,11 @@ def _composed(
             model, domain = problem.model, problem.domain
         problems.append(problem)
     return problems
+
+
+def _names(data: Data) -> tuple[str, ...] | None:
+    """Names of what members look at: columns, or covariates of durations."""
+    return data.covariate_names if isinstance(data, Censored) else data.names
 
 
 def _matrices(groups: list[Group]) -> float:

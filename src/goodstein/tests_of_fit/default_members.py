@@ -7,6 +7,7 @@ by Stein's identity, with the operator A of the domain,
     - **shape**: A with kernels that are fine, medium and as wide as the data;
     - **spread**: functions of the distance from the centre, ``Dilation(A)``;
     - **moments**: few polynomials, harmonics, counts or times, of which a person has a name for each;
+    - **form**, **changes**: of durations what each covariate does, and whether that changes with time;
     - **distances**: of a point pattern those between points;
     - **modes**: how often each of several modes that lie apart is visited, which no score sees;
 
@@ -214,13 +215,27 @@ def _by_identity(problem: Problem, drawn: Array | None, simulated: bool) -> Kind
         shape = [Entry(Martingale("cdf"), gaussians(*SHAPE)), fine]
         # Of fits that are not repeated Timing(1) knows too little in a hundred rows: .088 of 500 at .05.
         repeated = simulated or problem.model.provenance is None
-        return {
+        kinds = {
             "shape": shape,
             "moments": [Entry(Timing(degree)) for degree in ((1, 5) if repeated else (5,))],
         }
+        return kinds | _along_covariates(problem)
     if isinstance(operator, Innovations):
         return _of_pattern(operator)
     return {"shape": [Entry(operator, default_kernels(problem))]}
+
+
+def _along_covariates(problem: Problem) -> Kinds:
+    """Of durations: what each covariate does, and whether that changes with time."""
+    z = problem.observations.covariates
+    if z is None:
+        return {}
+    p = z.shape[1]
+    columns: list[int | None] = [None] if p == 1 or p > COLUMNS else [*range(p)]
+    return {
+        "form": [Entry(Timing(0, covariate=column, trend=2)) for column in columns],
+        "changes": [Entry(Timing(1, covariate=column, trend=1)) for column in columns],
+    }
 
 
 def _of_pattern(operator: Innovations) -> Kinds:
