@@ -124,7 +124,7 @@ class Problem:
 
     def with_model(self, model: Any) -> Problem:
         """The same question of another model, in any form that the user may bring."""
-        return replace(self, model=self.adopt(model).on(self.domain))
+        return replace(self, model=self.adopt(model).on(self.domain).near(self.observations))
 
     def simulate(self, rng: np.random.Generator) -> Data:
         """Draw from the model as many observations as there are, of the same kind."""
