@@ -26,21 +26,22 @@ def one_blas_thread() -> Iterator[None]:
     last to leave puts back what the first has found. Those on OpenMP have one for every thread.
     """
     global _blas_users, _blas_before
+    if _blas_here.__dict__.get("inside"):
+        # This thread is inside already, and the one around it will put things back.
+        yield
+        return
     for_all, for_each = _blas_libraries(tuple(name in sys.modules for name in BRING_BLAS))
     with _blas_lock:
         _blas_users += 1
         if _blas_users == 1:
             _blas_before = _limited(for_all)
-    depth = _blas_here.__dict__.setdefault("depth", 0)
-    if depth == 0:
-        _blas_here.before = _limited(for_each)
-    _blas_here.depth = depth + 1
+    before = _limited(for_each)
+    _blas_here.inside = True
     try:
         yield
     finally:
-        _blas_here.depth = depth
-        if depth == 0:
-            _set_threads(_blas_here.before)
+        _blas_here.inside = False
+        _set_threads(before)
         with _blas_lock:
             _blas_users -= 1
             if _blas_users == 0:
