@@ -32,8 +32,12 @@ def test_a_model_with_a_sampler_is_simulated_while_that_is_affordable():
 
 def test_nothing_else_is_simulated_of_itself():
     x = LINE.sample(30, rng=1)
-    assert isinstance(chosen(x, gs.Model(score=lambda x: -x)).null, WildBootstrap)
-    assert "no sampler" in chosen(x, gs.Model(score=lambda x: -x)).reason
+    plane = np.column_stack([x, x[::-1]])
+    assert isinstance(chosen(plane, gs.Model(score=lambda x: -x)).null, WildBootstrap)
+    assert "no sampler" in chosen(plane, gs.Model(score=lambda x: -x)).reason
+    # Along a line the score alone does, unless every point is a call of its own.
+    assert isinstance(chosen(x, gs.Model(score=lambda x: -x)).null, MonteCarlo)
+    assert "no sampler" in chosen(x, gs.Model(score=lambda x: -float(x))).reason
     window = gs.families.PoissonProcess(9.0, gs.Box([0, 0], [1, 1]))
     assert isinstance(chosen(window.sample(10, rng=1), window).null, WildBootstrap)
     large = gs.families.Ising(np.zeros((20, 20)))
@@ -51,7 +55,8 @@ def test_the_result_tells_the_choice():
     result = gs.ksd_test(x, LINE, null="auto", rng=1)
     assert result.null == MonteCarlo(999)
     assert "affordable" in result.details["null distribution"]
-    assert gs.aggregated_test(x, gs.Model(score=lambda x: -x), rng=1).null == WildBootstrap(1999)
+    plane = np.column_stack([x, x[::-1]])
+    assert gs.aggregated_test(plane, gs.Model(score=lambda x: -x), rng=1).null == WildBootstrap(1999)
     assert gs.ksd_test(x, LINE, rng=1).null == WildBootstrap()
 
 

@@ -136,11 +136,20 @@ def test_the_summary_names_what_was_not_tested():
 
 
 def test_a_collection_with_draws_sees_the_shares_and_one_without_says_that_it_does_not():
-    x = mixture(5.0, (0.8, 0.2)).sample(150, rng=1)
-    seeing = gs.aggregated_test(x, FAR, null=gs.WildBootstrap(199), rng=1)
+    model = mixture(5.0, d=2)
+    x = mixture(5.0, (0.8, 0.2), 2).sample(150, rng=1)
+    seeing = gs.aggregated_test(x, model, null=gs.WildBootstrap(199), rng=1)
     assert seeing.pvalue <= 0.05 and "was not tested" not in str(seeing)
-    blind = gs.aggregated_test(x, FAR.score, null=gs.WildBootstrap(199), rng=1)
+    blind = gs.aggregated_test(x, model.score, null=gs.WildBootstrap(199), rng=1)
     assert blind.pvalue > 0.05 and "Model(score=..., logpdf=...)" in str(blind)
+
+
+def test_along_a_line_the_score_alone_tells_the_shares_and_a_mode_in_which_no_data_are():
+    x = mixture(5.0, (0.8, 0.2)).sample(150, rng=1)
+    seeing = gs.aggregated_test(x, FAR.score, null=gs.WildBootstrap(199), rng=1)
+    assert seeing.pvalue <= 0.05 and "was not tested" not in str(seeing)
+    (note,) = gs.ksd_test(FAMILY.Normal(5.0).sample(300, rng=3), FAR.score, rng=1).notes
+    assert "The data and draws of the model fall into 2 groups" in note
 
 
 def test_a_sampler_of_a_users_own_is_not_called_where_it_is_not_needed():
@@ -156,9 +165,9 @@ def density(family):
     return gs.Model(logpdf=family.logpdf, score=family.score, domain=family.domain, batched=True, name="bare")
 
 
-@pytest.mark.parametrize("d", [1, 3])
-def test_a_mode_in_which_no_data_are_is_told_where_there_is_a_log_density(d):
+def test_a_mode_in_which_no_data_are_is_told_where_there_is_a_log_density():
     """As after a Markov chain that never left one of two modes: the score alone sees nothing wrong."""
+    d = 3
     model = mixture(8.0, (0.7, 0.3), d)
     x = FAMILY.Normal([-8.0] + [0.0] * (d - 1)).sample(300, rng=3)
     result = gs.ksd_test(x, density(model), rng=1)

@@ -319,7 +319,7 @@ def test_the_truncation_of_a_model_is_simulated_too():
 )
 def test_a_model_without_sampler_cannot_be_simulated_and_the_way_out_is_named(null):
     with pytest.raises(gs.InputError, match=r"has no sampler.*sample=.*WildBootstrap\(\)"):
-        gs.ksd_test(X, lambda x: -x, null=null)
+        gs.ksd_test(np.column_stack([X, X[::-1]]), lambda x: -x, null=null)
 
 
 def test_a_sampler_that_leaves_the_domain_is_an_error_that_names_truncated():

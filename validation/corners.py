@@ -22,6 +22,7 @@ def log_gamma_score(x: Array) -> Array:
     return 0.3 - np.exp(x)
 
 
+BARE = gs.Model(score=log_gamma_score, domain=gs.Euclidean(1), batched=True, name="score of log-gamma(.3)")
 LOG_GAMMA = gs.Model(
     score=log_gamma_score, sample=log_gamma_draws, domain=gs.Euclidean(1), batched=True, name="log-gamma(.3)"
 )
@@ -43,6 +44,7 @@ def size_tables() -> Iterator[Table]:
             true({"Dirichlet(20, 1, .3)": Dirichlet([20.0, 1.0, 0.3])}, wild, (30,)),
             true({"Dirichlet(.01, .01, .01)": Dirichlet([0.01] * 3)}, wild, (50,)),
             true({"log-gamma(.3)": LOG_GAMMA}, wild, (100,)),
+            ([gs.Cell(BARE, LOG_GAMMA, 100, name="log-gamma(.3) by its score alone, n = 100")], tests),
             true({"Exponential": Exponential(1.0), "Gamma(.2)": Gamma(0.2, 1.0)}, wild, (10, 50)),
             true({"LogNormal(0, 2)": LogNormal(0.0, 2.0)}, wild, (50,)),
             true({"Normal": Normal(), "Normal, d = 5": Normal(np.zeros(5))}, wild, (20, 50)),

@@ -60,16 +60,18 @@ class Kept:
 
     def __init__(self, most: int = FEW) -> None:
         self._most = most
-        self._made: tuple[tuple[Any, ...], ...] = ()
+        self._made: dict[tuple[float, ...], tuple[Any, tuple[Any, ...]]] = {}
 
     def __call__(self, make: Callable[[], Any], number: float, *objects: Any) -> Any:
         """What `make` returns, or what it returned for the same objects."""
-        for value, other, *others in self._made:
-            if other == number and all(a is b for a, b in zip(others, objects, strict=True)):
-                return value
-        value = make()
-        self._made = ((value, number, *objects), *self._made[: self._most - 1])
-        return value
+        key = (number, *map(id, objects))
+        found = self._made.get(key)
+        if found is None:
+            # With the objects, so that no others get their identity; the dictionary of other threads stays.
+            found = make(), objects
+            newest = list(self._made.items())[-(self._most - 1) :] if self._most > 1 else []
+            self._made = {**dict(newest), key: found}
+        return found[0]
 
     def __reduce__(self) -> tuple[type[Kept], tuple[int]]:
         return Kept, (self._most,)

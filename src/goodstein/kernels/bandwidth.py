@@ -12,6 +12,7 @@ from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
+from goodstein.numerics.ranks import medians
 from goodstein.types import Array
 
 MAX_POINTS = 1000
@@ -99,7 +100,7 @@ def _middle(values: Array) -> tuple[float, float]:
 
 def _squared_distances(points: Array) -> Array:
     """‖x_i − x_j‖² over i < j; by one matrix product, exactly where that would cancel."""
-    near = placed(points, np.median(points, axis=0))
+    near = placed(points, medians(points))
     upper = ~np.tri(len(points), dtype=bool)
     result: Array = near.squared_distances(near)[upper]
     threshold = 1e-8 * float(near.right[:, -1].max())  # squared norms

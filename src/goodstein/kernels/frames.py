@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goodstein.kernels.bandwidth import Median
+from goodstein.numerics.ranks import medians
 from goodstein.types import Array, BoolArray
 
 MANY = 50
@@ -195,7 +196,7 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
 def _near(value: Array) -> BoolArray | None:
     """Rows without values that are far beyond the usual ones, which would be all of M; None: all rows."""
     size = np.abs(value)
-    usual = np.median(size, axis=0)
+    usual = medians(size)
     if not (size.max(axis=0) > FAR_OUT * usual).any():
         return None
     # Where most values are zero, there is no usual one.
@@ -268,6 +269,6 @@ def root_mean_square(values: Array) -> Array:
 
 def _spread(points: Array) -> Array:
     """The median absolute deviation of every column; where it is zero, the standard deviation; else 1."""
-    spread = np.median(np.abs(points - np.median(points, axis=0)), axis=0)
+    spread = medians(np.abs(points - medians(points)))
     spread = np.where(spread > 0, spread, np.std(points, axis=0))
     return np.asarray(np.where(spread > 0, spread, 1.0))

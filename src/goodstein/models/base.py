@@ -61,6 +61,10 @@ class AnyModel(Fittable):
         """The same model, declared to live on a domain."""
         return self
 
+    def near(self, observations: Any) -> Self:
+        """The same model, told where its observations are; most have no use for it."""
+        return self
+
     def log_likelihood(self, observations: Any) -> Array:
         """The log likelihood of each observation, (n,)."""
         raise InputError(

@@ -109,6 +109,11 @@ class Batched:
         self._compiled = framework.compiled(native)
         self._gradient: Function | None = None
 
+    @property
+    def slow(self) -> bool:
+        """Whether many points take long, because each is a call of its own."""
+        return self.convention.by_row and isinstance(self.framework, NumPy)
+
     def raw(self, x: Array) -> Any:
         """Return whatever the function returns."""
         with self.framework.context(), within_memory(f"The {self.kind.value} function, of {len(x)} points,"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Hashable
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -32,6 +33,7 @@ from goodstein.errors import (
 )
 from goodstein.models.base import AnyModel, Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
+from goodstein.models.line import Line, drawn_along
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
@@ -147,6 +149,35 @@ class Model(FunctionModel):
         self._domain, self._batched = domain, check_flag(batched, "batched", of=type(self).__name__)
         self._name = None if name is None else check_text(name, "name", of=type(self).__name__)
         self._recognised: dict[tuple[str, int], Batched] = {}
+        self._near: Array | None = None
+
+    @property
+    def has_sample(self) -> bool:
+        return super().has_sample or self.line is not None
+
+    @cached_property
+    def line(self) -> Line | None:
+        """Draws along a line, of a model without a sampler that was told where to look (:meth:`near`)."""
+        x = self._near
+        if x is None or "sample" in self._functions or not self.everywhere or self.estimated:
+            return None
+        if not self._functions.keys() & {"score", "logpdf"}:  # what stands for them is an estimate
+            return None
+        key, kind = ("logpdf", Kind.LOGPDF) if self.has_logpdf else ("score", Kind.SCORE)
+        try:
+            if self._function(key, kind, x).slow:
+                return None
+            return drawn_along(
+                lambda points: self._asked(key, kind, points), self._domain, x, logs=self.has_logpdf
+            )
+        except (InputError, ScoreError):
+            # It cannot be asked so far from the data.
+            return None
+
+    @property
+    def draws_fast(self) -> bool:
+        """Whether draws are known to take no time, as those of a user's own sampler are not."""
+        return self.batched if "sample" in self._functions else self.line is not None
 
     @property
     def batched(self) -> bool:
@@ -225,6 +256,8 @@ class Model(FunctionModel):
             remedy = "Pass Model(sample=...), to be called as sample(n, rng)."
             raise SamplingError(f"{self.name} has no sampler.", remedy=remedy)
         n, generator = check_count(n, "n", 0), as_generator(rng)
+        if self.line is not None:
+            return self.line.sample(n, generator)[:, None]
         with within_memory(f"The sampler of {self.name}"):
             drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, generator)
         if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
@@ -253,7 +286,20 @@ class Model(FunctionModel):
         moved._domain = domain
         # What was recognised, and compiled, does not depend on the domain: the copies share it.
         moved._recognised, moved._kept = self._recognised, self._kept
+        moved.__dict__.pop("line", None)
         return moved
+
+    def near(self, observations: Any) -> Self:
+        """The same, told where to look for its mass: without a sampler it draws along a line.
+
+        These say where to begin, and nothing else: its draws are the same wherever they are.
+        """
+        if "sample" in self._functions or np.shape(observations)[1:] != (1,) or self._near is not None:
+            return self
+        told = copy.copy(self)
+        told._near = observations
+        told.__dict__.pop("line", None)
+        return told
 
     def read(self, data: Any) -> Any:
         """Data as this model describes them: draws of named parameters may have to be moved first."""

@@ -50,9 +50,13 @@ class Placed:
 def placed(points: Array, centre: Array | float, length: float = np.inf) -> Placed:
     """Points (n, m) about a centre (m,), for a kernel of some bandwidth."""
     centred = points - centre
-    norms = np.einsum("ij,ij->i", centred, centred)[:, None]
-    ones = np.ones_like(norms)
-    left, right = np.hstack([-2.0 * centred, norms, ones]), np.hstack([centred, ones, norms])
+    n, m = centred.shape
+    norms = np.einsum("ij,ij->i", centred, centred)
+    left, right = np.empty((n, m + 2)), np.empty((n, m + 2))
+    np.multiply(centred, -2.0, out=left[:, :m])
+    right[:, :m] = centred
+    left[:, m] = right[:, m + 1] = norms
+    left[:, m + 1] = right[:, m] = 1.0
     return Placed(points, left, right, bool(norms.max(initial=0.0) <= MAX_SPREAD * length**2))
 
 

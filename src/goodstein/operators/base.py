@@ -122,13 +122,13 @@ class Operator(ABC):
         return self
 
 
-_shared: ContextVar[list[tuple[Any, ...]] | None] = ContextVar("features that several operators share")
+_shared: ContextVar[dict[tuple[int, ...], tuple[Any, ...]] | None] = ContextVar("what operators share")
 
 
 @contextmanager
 def sharing_features() -> Iterator[None]:
     """What :func:`features_of` finds in here is found once: several members of a collection hold the same."""
-    token = _shared.set([])
+    token = _shared.set({})
     try:
         yield
     finally:
@@ -138,14 +138,14 @@ def sharing_features() -> Iterator[None]:
 def features_of(operator: Operator, model: Any, domain: Domain, data: Any) -> Features:
     """The features of an operator, those from before where the same was asked."""
     known = _shared.get(None)
+    if known is None:
+        return operator.features(model, domain, data)
     what = (operator, model, domain, data)
-    for *others, features in known or ():
-        if all(one is other for one, other in zip(what, others, strict=True)):
-            return features  # type: ignore[no-any-return]
-    found = operator.features(model, domain, data)
-    if known is not None:
-        known.append((*what, found))
-    return found
+    key = tuple(map(id, what))
+    if key not in known:
+        # With what it was asked for, so that no other object gets the same identity.
+        known[key] = (operator.features(model, domain, data), what)
+    return known[key][0]  # type: ignore[no-any-return]
 
 
 class OwnOperator(Own, Operator):

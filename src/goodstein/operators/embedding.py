@@ -283,6 +283,7 @@ class EmbeddingFeatures(Located):
     observations: Array
     drawn: Drawn
     others: Array | None = None
+    kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
     def points(self) -> Array:

@@ -18,7 +18,7 @@ of three products of scores, and with derivatives of φ in t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,10 +32,10 @@ from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Kernel, Median, Whitened
 from goodstein.kernels.frames import Located
 from goodstein.models.model import Model
-from goodstein.numerics.distances import placed
+from goodstein.numerics.distances import Placed, placed
 from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import joined_arrays, require_finite
-from goodstein.stein.forms import BlockForm
+from goodstein.stein.forms import BlockForm, Distances, Term
 from goodstein.types import Array
 
 ORDER = 4
@@ -152,21 +152,48 @@ class SphereForm(_SecondOrderForm):
     """The Stein matrix of the second-order operator at unit vectors with their tangential scores, (n, d)."""
 
     def block(self, rows: slice, cols: slice) -> Array:
+        rho = self.rho(rows, cols)
+        parts = self._parts(rho, rows, cols)
+        return np.asarray(sum(part * p for part, p in zip(parts, self.profiles(rho), strict=True)))
+
+    def _parts(self, rho: Array, rows: slice, cols: slice) -> list[Array]:
+        """What φ′, φ″, φ‴ and φ⁗ are multiplied by, whatever the kernel is.
+
+        With t = x·y, e = 1 − t², c = s·y + s′·x − (d − 1)t and the derivatives k₁, k₂, … of the kernel in t,
+        h = e²k₄ + e(c − (d + 3)t)k₃ + (s·y s′·x − (d + 1)tc − 2de)k₂ + (s·s′ − (d − 1)c)k₁.
+        """
         s1, s2 = self.vectors[rows], self.vectors[cols]
         d = float(s1.shape[1])
-        rho = self.rho(rows, cols)
-        # Derivatives in t, where dρ = −2dt.
-        slope, second, third, fourth = ((-2.0) ** j * p for j, p in enumerate(self.profiles(rho), 1))
-        t, gap = 1.0 - 0.5 * rho, rho * (1.0 - 0.25 * rho)  # gap = 1 − t²
+        t, gap = 1.0 - 0.5 * rho, rho * (1.0 - 0.25 * rho)
         # A tangential score has s·x = 0, so that s·y = −s·(x − y), in which nothing cancels.
         a, b = -self.along(s1, rows, cols), -self.along(s2, cols, rows).T
-        f1 = gap * third - (d + 1.0) * t * second - (d - 1.0) * slope
-        f2 = gap * fourth - (d + 3.0) * t * third - 2.0 * d * second
-        out = gap * f2
-        out += (a + b - (d - 1.0) * t) * f1
-        out += a * b * second
-        out += (s1 @ s2.T) * slope
-        return np.asarray(out)
+        c = a + b
+        c -= (d - 1.0) * t
+        third = c - (d + 3.0) * t
+        third *= -8.0 * gap  # dρ = −2dt
+        a *= b
+        t *= c
+        second = 4.0 * a
+        second -= (4.0 * d + 4.0) * t
+        second -= (8.0 * d) * gap
+        first = s1 @ s2.T
+        first -= (d - 1.0) * c
+        first *= -2.0
+        gap *= gap
+        gap *= 16.0
+        return [first, second, third, gap]
+
+    @property
+    def thin_points(self) -> Placed | None:
+        return self.placed if self.placed.close else None
+
+    def terms(self, distances: Distances) -> Iterator[Term]:
+        rows, cols = distances.rows, distances.cols
+        parts = distances.kept(self.vectors, lambda: self._parts(distances.rho, rows, cols))
+        for function, multiples in distances.functions(self.kernel, ORDER):
+            for part, multiple in zip(parts, multiples[1:], strict=True):
+                if multiple != 0.0:
+                    yield Term(function, part, None, multiple)
 
     def diagonal(self) -> Array:
         """h(x, x) = (d − 1)[(d + 1)φ″ + (d − 1)φ′] + ‖s‖²φ′ at t = 1."""

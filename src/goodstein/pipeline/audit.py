@@ -172,7 +172,7 @@ class Probes:
         model, domain = problem.model, problem.domain
         # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
         chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-        if chains or not (model.has_sample and model.batched) or problem.data.weights is not None:
+        if chains or not (model.has_sample and model.draws_fast) or problem.data.weights is not None:
             return None
         try:
             norms = self._seen(problem).form(problem.fitted_kernel).diagonal()
@@ -289,7 +289,7 @@ def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Ch
         return []
     drawn = None
     # A group may be missing among the data. Samplers of a user's own may be slow.
-    if thorough and model.has_sample and (null.simulates or model.batched):
+    if thorough and model.has_sample and (null.simulates or model.draws_fast):
         try:
             drawn = model.kept(DRAWS, lambda: model.sample(DRAWS, np.random.default_rng(0)))
         except (InputError, SamplingError):

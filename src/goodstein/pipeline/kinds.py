@@ -181,7 +181,10 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
         reason = f"{operator!r} takes {kind}, and these are points, an array (n, d)."
         raise InputError(reason, argument="data", remedy="Use another operator for them.")
     chosen = operator or wrapped.default_operator() or (latent.Latent() if wrapped.latent else None)
-    return Arranged(rows, restricted(wrapped, place), place, as_model, chosen or default_operator(place))
+    wrapped = restricted(wrapped, place)
+    if rows is not None:
+        wrapped = wrapped.near(rows.observations)
+    return Arranged(rows, wrapped, place, as_model, chosen or default_operator(place))
 
 
 def restricted(model: Model, domain: Domain) -> Model:

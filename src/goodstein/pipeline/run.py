@@ -105,6 +105,9 @@ def report_test(
     `smallest` is the smallest p-value however many draws there are, `asked` what the result may ask later.
     """
     drawn = 0.0 if pvalue is not None else 1.0 / (1 + len(calibration.draws))
+    # Lazily made: where it is not there nothing was drawn along it.
+    line = problem.model.__dict__.get("line")
+    told = {} if line is None else {"draws of the model": f"along the line, by {line}"}
     return TestResult(
         statistic=calibration.statistic,
         v_statistic=v_statistic,
@@ -120,7 +123,7 @@ def report_test(
         notes=tuple(notes),
         data=problem.data.describe(),
         title=title,
-        details=details or {},
+        details={**(details or {}), **told},
         statistic_name=statistic_name,
         claim=claim,
         members=members,
@@ -128,11 +131,11 @@ def report_test(
         columns=problem.data.names,
         # Without features and forms, which are made again where they are needed.
         asked=tuple(replace(part) for part in asked),
-        limit=_limit(smallest, drawn, n, null, problem.model.has_sample),
+        limit=_limit(smallest, drawn, n, null, problem.model),
     )
 
 
-def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> str:
+def _limit(smallest: float, drawn: float, n: int, null: Any, model: Any) -> str:
     """Why there is no p-value of .01, and what to do about it; nothing where there is one."""
     if max(smallest, drawn) <= VERY_SMALL:
         return ""
@@ -140,7 +143,7 @@ def _limit(smallest: float, drawn: float, n: int, null: Any, sampler: bool) -> s
         draws = round(1.0 / drawn) - 1
         return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
     # A simulated sample is independent, which dependent data, with chains of signs, are not.
-    independent = sampler and smallest == 0.5 ** (n - 1)
+    independent = smallest == 0.5 ** (n - 1) and model.has_sample
     batches = not independent and smallest > 0.5 ** (n - 1)
     remedy = "more are needed; if their order means nothing, shuffle them" if batches else "more are needed"
     remedy = f"use {given('null', 'MonteCarlo()')}" if independent else remedy

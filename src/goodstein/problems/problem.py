@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -112,23 +112,33 @@ class Problem:
 
     def with_data(self, data: Data) -> Problem:
         """The same question of other data."""
-        return replace(self, data=data)
+        return self._with("data", data)
 
     def with_kernel(self, kernel: Kernel, *, fitted: bool = False) -> Problem:
         """The same question with another kernel; the features, which may hold many draws, are kept."""
-        moved = replace(self, kernel=kernel)
+        moved = self._with("kernel", kernel)
         moved.__dict__.update(fitted_operator=self.fitted_operator, features=self.features)
         if fitted:
             moved.__dict__["fitted_kernel"] = kernel
         return moved
 
+    def _with(self, name: str, value: Any) -> Problem:
+        """A copy with another field, as `replace` makes it, in a tenth of the time: samples need many."""
+        moved = object.__new__(Problem)
+        moved.__dict__.update({field: self.__dict__[field] for field in FIELDS})
+        moved.__dict__[name] = value
+        return moved
+
     def with_model(self, model: Any) -> Problem:
         """The same question of another model, in any form that the user may bring."""
-        return replace(self, model=self.adopt(model).on(self.domain))
+        return replace(self, model=self.adopt(model).on(self.domain).near(self.observations))
 
     def simulate(self, rng: np.random.Generator) -> Data:
         """Draw from the model as many observations as there are, of the same kind."""
         return self.data.drawn(self.model, self.domain, rng)
+
+
+FIELDS = [each.name for each in fields(Problem)]
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,10 @@ class BlockForm(ABC):
     @property
     def vanishes(self) -> bool:
         """Whether it is zero; raises where its diagonal is not finite."""
-        return not finite_diagonal(self).any()
+        with np.errstate(over="ignore", invalid="ignore"):
+            trace = float(self.diagonal().sum())
+        # Nothing on the diagonal is negative.
+        return not 0.0 < trace < np.inf and not finite_diagonal(self).any()
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
         """A form whose sum over i ≠ j, times a factor and with a number added, is that of this one."""
@@ -252,9 +255,11 @@ class LowRankForm(BlockForm):
         return float(total @ total)
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        return None, 0.0, self.statistic * self.n * (self.n - 1)
+        """‖Σ τ‖² − Σ ‖τ‖², in linear time."""
+        total = self.tau.sum(axis=0)
+        return None, 0.0, float(total @ total) - float(self._squares.sum())
 
-    @cached_property
+    @property
     def statistic(self) -> float:
-        """U = n/(n − 1)·‖mean τ‖² − mean‖τ‖²/(n − 1), in linear time."""
-        return float((self.n * self.mean() - self._squares.mean()) / (self.n - 1))
+        """U, in linear time."""
+        return self.reduced()[2] / (self.n * (self.n - 1))

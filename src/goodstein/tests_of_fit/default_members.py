@@ -193,8 +193,11 @@ def _by_identity(problem: Problem, drawn: Array | None, simulated: bool) -> Kind
         return _flat(operator, domain.dim)
     if isinstance(operator, Coordinate | SecondOrder):
         waves = isinstance(domain, Sphere | Torus)
+        shape = [Entry(operator, gaussians(*SHAPE)), Entry(SecondOrder(), gaussians(2.0, 4.0))]
+        if isinstance(operator, SecondOrder):  # once, so that all kernels share its features
+            shape = [Entry(operator, gaussians(*SHAPE, 2.0, 4.0))]
         return {
-            "shape": [Entry(operator, gaussians(*SHAPE)), Entry(SecondOrder(), gaussians(2.0, 4.0))],
+            "shape": shape,
             "moments": [Entry(Harmonics(degree)) for degree in (1, 2) if waves],
         }
     if isinstance(operator, Difference):

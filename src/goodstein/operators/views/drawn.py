@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from goodstein.data.points import draw
 from goodstein.domains import Domain
 from goodstein.errors import InputError, given
 from goodstein.numerics.ranges import cut
-from goodstein.operators.base import Operator
+from goodstein.operators.base import Operator, features_of
 from goodstein.operators.embedding import CHUNK, Drawn, EmbeddingFeatures, MeanEmbedding
 from goodstein.operators.views.base import FiniteView
 from goodstein.stein.finite import FiniteFeatures
@@ -52,7 +52,7 @@ class DrawnView(FiniteView):
 
     def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """f(x_i) − mean_b f(y_ib)."""
-        inner = self._embedding(domain).features(model, domain, data)
+        inner = cast(EmbeddingFeatures, features_of(self._embedding(domain), model, domain, data))
         return self._compared(inner, model, domain, data)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,42 @@ from goodstein.domains import Domain
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
 from goodstein.operators.base import Operator, set_inner
+from goodstein.operators.embedding import EmbeddingFeatures
 from goodstein.operators.views.base import Names, named
 from goodstein.operators.views.columns import as_column, require_columns
 from goodstein.operators.views.drawn import DrawnView, Functions
+from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
+
+USUAL = 3
+"""Degree of the polynomials that views of one sample share; whoever needs more makes its own."""
+
+
+class RankedView(DrawnView):
+    """Products of polynomials in ranks among draws, which all views of one sample take from one place."""
+
+    bounded = True
+
+    @abstractmethod
+    def chosen(self, omega: Array, dim: int) -> Array:
+        """The test functions, (n, c), of all ω_a(F_j(x_j)) with a ≥ 1, (n, m, at least the degree)."""
+
+    def _compared(self, inner: EmbeddingFeatures, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
+        drawn = inner.drawn
+        _, means = drawn.kept(lambda: self._means(drawn, model, domain), self)
+        degree = max(USUAL, self.degree)  # type: ignore[attr-defined]
+
+        def polynomials() -> Array:
+            every = drawn.others.reshape(-1, drawn.others.shape[2])
+            ordered = drawn.kept(lambda: np.sort(columns_of(every, domain), axis=0), domain)
+            return ranked(columns_of(inner.observations, domain), ordered, degree)
+
+        omega = inner.kept(polynomials, degree, domain)
+        return FiniteFeatures(self.chosen(omega, domain.dim) - means, drawn)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DrawnMargins(DrawnView):
+class DrawnMargins(RankedView):
     """T f(x_i) = f(x_i) − mean_b f(y_ib) for polynomials in F_j(x_j), F_j the distribution function of draws.
 
     Neyman's smooth test of one margin, or of all at once: with ω the Legendre polynomials of degree 1, …, k,
@@ -54,8 +83,6 @@ class DrawnMargins(DrawnView):
     column: int | None = None
     operator: Operator | None = None
 
-    bounded = True  # no annotation: not a field
-
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
@@ -78,6 +105,12 @@ class DrawnMargins(DrawnView):
             return columns
         width = columns.shape[1] // domain.dim  # two where a column is an angle
         return columns[:, width * self.column : width * (self.column + 1)]
+
+    def chosen(self, omega: Array, dim: int) -> Array:
+        if self.column is not None:
+            width = omega.shape[1] // dim
+            omega = omega[:, width * self.column : width * (self.column + 1)]
+        return omega[:, :, : self.degree].reshape(len(omega), -1)
 
     def functions(self, draws: Array) -> Functions:
         ordered = np.sort(draws, axis=0)

@@ -12,8 +12,8 @@ from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import Names
-from goodstein.operators.views.drawn import DrawnView, Functions
-from goodstein.operators.views.drawn_margins import columns_of, ranked
+from goodstein.operators.views.drawn import Functions
+from goodstein.operators.views.drawn_margins import RankedView, columns_of, ranked
 from goodstein.operators.views.moments import MOST
 from goodstein.types import Array
 
@@ -22,7 +22,7 @@ WORDS = {2: "rank correlations of columns", 3: "how columns bend along others"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DrawnPairs(DrawnView):
+class DrawnPairs(RankedView):
     """T f(x_i) = f(x_i) − mean_b f(y_ib) for products ω_a(F_j(x_j)) ω_b(F_l(x_l)) with a + b = k.
 
     F_j is the distribution function of coordinate j over draws of the model and ω_a the Legendre polynomial
@@ -57,8 +57,6 @@ class DrawnPairs(DrawnView):
     degree: int = 2
     operator: Operator | None = None
 
-    bounded = True  # no annotation: not a field
-
     def __post_init__(self) -> None:
         set_inner(self)
         self.require_embedding()
@@ -79,18 +77,14 @@ class DrawnPairs(DrawnView):
 
     def functions(self, draws: Array) -> Functions:
         ordered, m = np.sort(draws, axis=0), draws.shape[1]
-        first, second = np.triu_indices(m, 1)
-        if (total := len(first) * (self.degree - 1)) > MOST:
+        if (total := m * (m - 1) // 2 * (self.degree - 1)) > MOST:
             raise InputError(f"{self!r} has {total} products in {m} coordinates, more than {MOST}.")
+        return lambda x: self.chosen(ranked(x, ordered, self.degree - 1), m)
 
-        def products(x: Array) -> Array:
-            omega = ranked(x, ordered, self.degree - 1)
-            pairs = [
-                omega[:, first, a] * omega[:, second, self.degree - 2 - a] for a in range(self.degree - 1)
-            ]
-            return np.hstack(pairs)
-
-        return products
+    def chosen(self, omega: Array, dim: int) -> Array:
+        first, second = np.triu_indices(omega.shape[1], 1)
+        pairs = [omega[:, first, a] * omega[:, second, self.degree - 2 - a] for a in range(self.degree - 1)]
+        return np.hstack(pairs)
 
     def _arguments(self) -> list[str]:
         return [str(self.degree)]

@@ -13,6 +13,7 @@ from goodstein.constraints import check_count
 from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.numerics import polynomials
+from goodstein.numerics.ranks import medians
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import FiniteView, Names, named, unit_frame
 from goodstein.stein.features import SteinFeatures
@@ -110,7 +111,7 @@ class Moments(FiniteView):
     def _about(self, features: SteinFeatures, own: SteinFeatures, domain: Domain) -> FiniteFeatures:
         """Centre and metric are those of some of the observations."""
         frame = unit_frame(own, domain)
-        about = replace(features, points=features.points - np.median(own.points, axis=0))
+        about = replace(features, points=features.points - medians(own.points))
         moved = about if frame is None else about.seen_in(frame)
         return FiniteFeatures(polynomial_features(moved, self.degree), inside=own)
 
