@@ -259,14 +259,14 @@ def test_members_of_the_default_collection_that_are_not_valid_are_left_out(monke
     ours = default_collection(compose(x, model), False)
     broken = {"broken": [Entry(gs.Standardised(gs.GeometricMean()), [gs.IMQ()])]}
     collection = "goodstein.tests_of_fit.aggregated.default_collection"
-    monkeypatch.setattr(collection, lambda problem, simulated: broken | ours)
+    monkeypatch.setattr(collection, lambda *_: broken | ours)
     result = result_of(x, model)
     assert len(result.members) == sum(entry.size for entries in ours.values() for entry in entries)
     assert (
         "Left out, because the audit refused it: Standardised(auxiliary=GeometricMean())" in result.notes[0]
     )
     assert result.audit.valid
-    monkeypatch.setattr(collection, lambda problem, simulated: broken)
+    monkeypatch.setattr(collection, lambda *_: broken)
     with pytest.raises(gs.SteinIdentityError, match="not valid"):
         result_of(x, model)
 
@@ -479,3 +479,23 @@ def test_members_share_their_draws_of_the_model():
         gs.aggregated_test(x, model, null=gs.MonteCarlo(resamples), rng=1)
         counts.append(len(calls))
     assert counts[1] - counts[0] == 5
+
+
+@pytest.mark.filterwarnings("ignore:.*fitting the data gives another model")
+@pytest.mark.parametrize(
+    ("null", "draws"),
+    [
+        (gs.MonteCarlo(3), 250),
+        (gs.ParametricBootstrap(gs.families.Normal.fit, 3), 20),
+        (gs.WildBootstrap(9), 20),
+    ],
+)
+def test_draws_are_many_where_simulated_samples_share_them(null, draws):
+    """20 000 for 80 observations: their error is then a sixteenth of that of the data."""
+    model = gs.families.Normal([0.0, 0.0])
+    members = gs.aggregated_test(model.sample(80, rng=1), model, null=null, workers=1, rng=1).members
+    inner = [getattr(member.operator, "operator", None) or member.operator for member in members]
+    views = [one for one in inner if isinstance(one, gs.MeanEmbedding)]
+    regularised = [m.operator.operator for m in members if isinstance(m.operator, gs.Regularised)]
+    assert {one.draws for one in views if one not in regularised} == {draws}
+    assert [one.draws for one in regularised] == [20]

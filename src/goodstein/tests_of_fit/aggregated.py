@@ -150,15 +150,15 @@ def aggregated_test(
     seeds = draw_seeds(as_generator(rng))
     build = partial(_groups, data, model, domain, operators, kernels, seeds)
     ours = operators is None and kernels is None
-    groups, defaults = build(simulated=True)
+    groups, defaults = build(simulated=True, shared=True)
     choice = choose_null(null, groups[0][0], 1999, automatic=True, members=_matrices(groups))
-    if ours and not choice.null.simulates:
-        groups, defaults = build(simulated=False)
+    if ours and (choice.null.refits or not choice.null.simulates):
+        groups, defaults = build(simulated=choice.null.simulates, shared=False)
     kept, report, notes = _audited(groups, seeds, audit, operators is None, choice.null.simulates)
     asked = independent(choice, Collection(tuple(groups[k] for k in kept)), 1999)
     if asked is not choice:
         choice = asked
-        groups, defaults = build(simulated=False)
+        groups, defaults = build(simulated=False, shared=False)
         kept, report, notes = _audited(groups, seeds, audit, operators is None, choice.null.simulates)
     chosen = choice.null
     if ours:
@@ -229,6 +229,7 @@ def _groups(
     seeds: Seeds,
     *,
     simulated: bool,
+    shared: bool,
 ) -> tuple[list[Group], list[tuple[float, ...]]]:
     """Problems and kernels, everything validated, and the weights that members have by default."""
     if operators is None:
@@ -236,7 +237,7 @@ def _groups(
         if kernels is not None:
             chosen = _as_kernels(kernels, own)
             return [(own, chosen)], [(1.0,) * len(chosen)]
-        kinds = default_collection(own, simulated)
+        kinds = default_collection(own, simulated, shared)
         entries = [entry for kind in kinds.values() for entry in kind]
         problems = _composed(data, model, domain, [entry.operator for entry in entries], seeds)
         groups = [

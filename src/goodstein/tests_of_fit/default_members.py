@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +113,13 @@ NEARLY_ZERO = 1e-100
 FEW = 50
 """Fewer observations than this do not tell many directions apart."""
 
+DRAWN, NUMBERS = 20_000, 1 << 21
+"""Draws with which all observations together are compared where simulated samples share them, and the entries
+of these at most.
+
+Their error is the same in the data and in all samples, as if the model were wrong by it. With 20 draws for
+each observation it is .22 of the error of the data.
+"""
 
 LOOKS_AT = {
     "number": "how many points there are",
@@ -157,17 +165,18 @@ def default_kernels(problem: Problem) -> list[Kernel]:
     return problem.kernel.at_scales(SCALES, RATES)
 
 
-def default_collection(problem: Problem, simulated: bool = True) -> Kinds:
+def default_collection(problem: Problem, simulated: bool = True, shared: bool = True) -> Kinds:
     """The collection for a problem that was composed with the default operator.
 
     Members that draw from the model are there only if it has a sampler that works; those that are too heavy
-    for random signs only if their null distribution is `simulated`.
+    for random signs only if their null distribution is `simulated`. Draws are many if all simulated samples
+    are compared with the same, `shared`, and not each with those of a model that was fitted to it.
     """
     drawn = _drawn(problem)
     kinds = _by_identity(problem, drawn, simulated)
     kinds["modes"] = _modes(problem)
     if drawn is not None:
-        kinds |= _against_draws(problem, drawn, simulated)
+        kinds |= _against_draws(problem, drawn, simulated, shared)
     return {name: entries for name, entries in kinds.items() if entries}
 
 
@@ -259,7 +268,7 @@ def _flat(operator: Operator, d: int) -> Kinds:
     return {
         "shape": [Entry(operator, gaussians(*SHAPE))],
         "spread": [Entry(Dilation(operator), [*gaussians(0.5), *multiquadrics(4.0)])],
-        "moments": [Entry(Moments(1, operator))] if d <= WIDE else [],
+        "moments": [Entry(Moments(degree, operator)) for degree in (0, 1)] if d <= WIDE else [],
     }
 
 
@@ -303,16 +312,19 @@ def _modes(problem: Problem) -> list[Entry]:
     return [Entry(operator)] if len(modes) else []
 
 
-def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
+def _against_draws(problem: Problem, drawn: Array, simulated: bool, shared: bool) -> Kinds:
     """Of a lattice the kernels are Hamming's; of a simplex log-ratios are compared, and the parts too."""
     domain, few = problem.domain, len(problem.data) < FEW
     lattice = isinstance(domain, Lattice)
-    embedding = MeanEmbedding(logratio=isinstance(domain, Simplex) and _has_logratios(problem, drawn))
-    closeness = [Entry(MeanEmbedding(), hammings(*RATES) if lattice else gaussians(*CLOSE))]
-    if embedding.logratio:
+    logratio = isinstance(domain, Simplex) and _has_logratios(problem, drawn)
+    parts = MeanEmbedding(_draws(problem) if simulated and shared else MeanEmbedding.draws)
+    embedding = replace(parts, logratio=True) if logratio else parts
+    closeness = [Entry(parts, hammings(*RATES) if lattice else gaussians(*CLOSE))]
+    if logratio:
         closeness.append(Entry(embedding, multiquadrics(4.0)))
     once = hammings(1.0) if lattice else gaussians(1.0)
-    regularised = Regularised(embedding, strength=STRENGTH * (3 if few else 1))
+    # Reference points have draws of their own, so that many for each would be too many; they tell it no more.
+    regularised = Regularised(MeanEmbedding(logratio=logratio), strength=STRENGTH * (3 if few else 1))
     columns = range(domain.dim) if domain.dim <= COLUMNS else [None]
     moments: list[DrawnView] = []
     if domain.dim <= WIDE and _whitens(embedding.points(domain, drawn)):
@@ -328,6 +340,11 @@ def _against_draws(problem: Problem, drawn: Array, simulated: bool) -> Kinds:
         "pairs": [Entry(DrawnPairs(degree, embedding)) for degree in _degrees(domain)],
         "level": [Entry(DrawnLevel(3, embedding))] if _has_levels(problem, drawn) else [],
     }
+
+
+def _draws(problem: Problem) -> int:
+    """How many draws each observation has where they are made once for all samples."""
+    return max(MeanEmbedding.draws, ceil(min(DRAWN, NUMBERS // problem.domain.dim) / len(problem.data)))
 
 
 def _degrees(domain: Domain) -> tuple[int, ...]:

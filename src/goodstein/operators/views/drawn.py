@@ -26,6 +26,9 @@ Functions = Callable[[Array], Array]
 PROBES = 2000
 """Draws at which the sizes of features are compared."""
 
+FIXED = 4000
+"""Draws from which ranks and units are taken, at most: only the means have to be known well."""
+
 
 class DrawnView(FiniteView):
     """T f(x_i) = f(x_i) − mean_b f(y_ib) for few functions f, with the draws of a :class:`MeanEmbedding`."""
@@ -105,7 +108,7 @@ class DrawnView(FiniteView):
         """The functions, and their means over the draws of each observation."""
         n, m, k = drawn.others.shape
         every = self.seen(model, domain, drawn.rows, drawn.others.reshape(-1, k))
-        functions = self.functions(every)
+        functions = self.functions(every[:FIXED])
         # Not all draws at once: of many columns there are many functions.
         means = []
         for rows in cut(0, n, max(1, CHUNK // m)):

@@ -16,7 +16,7 @@ from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.embedding import EmbeddingFeatures
 from goodstein.operators.views.base import Names, named
 from goodstein.operators.views.columns import as_column, require_columns
-from goodstein.operators.views.drawn import DrawnView, Functions
+from goodstein.operators.views.drawn import FIXED, DrawnView, Functions
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
 
@@ -39,7 +39,7 @@ class RankedView(DrawnView):
         degree = max(USUAL, self.degree)  # type: ignore[attr-defined]
 
         def polynomials() -> Array:
-            every = drawn.others.reshape(-1, drawn.others.shape[2])
+            every = drawn.others.reshape(-1, drawn.others.shape[2])[:FIXED]
             ordered = drawn.kept(lambda: np.sort(columns_of(every, domain), axis=0), domain)
             return ranked(columns_of(inner.observations, domain), ordered, degree)
 
