@@ -278,7 +278,8 @@ def test_level_on_held_out_rows(method, trials):
 # --- bad input ------------------------------------------------------------------------------------
 
 SCORE_ONLY = gs.Model(score=lambda x: -x, domain=LINE, name="no sampler")
-POINTS = rng().standard_normal((30, 1))
+ON_PLANE = gs.Model(score=lambda x: -x, domain=gs.Euclidean(2), name="no sampler")
+POINTS, PLANE = rng().standard_normal((30, 1)), rng().standard_normal((30, 2))
 
 
 @pytest.mark.parametrize(
@@ -290,7 +291,7 @@ POINTS = rng().standard_normal((30, 1))
         ({"n_centres": 0}, "`n_centres` must be an integer"),
         ({"boundary": gs.Standardised()}, "`boundary` must be an auxiliary function"),
         ({"training": POINTS[:5]}, "`training` has 5 rows; at least 10"),
-        ({"model": SCORE_ONLY}, r'has no sampler. .*method="kde"'),
+        ({"training": PLANE, "model": ON_PLANE}, r'has no sampler. .*method="kde"'),
         ({"model": SCORE_ONLY, "method": "kde"}, r'has only a score.*method="rulsif"'),
         ({"training": [[0.0, 1.0]] * 20, "model": NORMAL([0, 0]), "method": "kde"}, "lie in a subspace"),
         ({"training": POINTS, "model": gs.families.VonMises(0, 1)}, "none of them"),

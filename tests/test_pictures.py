@@ -403,7 +403,7 @@ def test_the_transform_shows_what_fails_and_names_it():
 def test_the_transform_needs_continuous_data_and_a_sampler():
     with pytest.raises(gs.errors.InputError, match="no probability transform"):
         states().plot("transform")
-    x = np.random.default_rng(1).standard_normal(50)
+    x = np.random.default_rng(1).standard_normal((50, 2))
     with pytest.raises(gs.errors.InputError, match="cannot be sampled"):
         gs.ksd_test(x, gs.Model(score=lambda x: -x), rng=1).plot("transform")
     for wrong in (np.array([0.5, 1.5]), np.zeros((3, 2)), np.array([0.5, np.nan])):

@@ -338,7 +338,7 @@ def test_durations_and_splits():
     result = gs.regularised_test(censored(100), gs.families.Exponential(1.0), rng=1)
     assert result.n == 80 and result.pvalue > 0.01
     assert repr(result.members[0].operator.operator) == repr(gs.Martingale())
-    split = gs.regularised_test(rng().standard_normal(100), NO_SAMPLER, fraction=0.3, rng=1)
+    split = gs.regularised_test(rng().standard_normal((100, 2)), NO_SAMPLER, fraction=0.3, rng=1)
     assert split.n == 70
 
 
@@ -378,7 +378,7 @@ def test_bad_options(options, message):
 
 
 def test_bad_data():
-    x = rng().standard_normal(100)
+    x = rng().standard_normal((100, 2))
     with pytest.raises(gs.InputError, match=r"no sampler has no sampler\. Use draws=0"):
         gs.ksd_test(x, NO_SAMPLER, operator=Regularised(draws=10), rng=1)
     with pytest.raises(gs.InputError, match="the data are not points"):

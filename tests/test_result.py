@@ -232,7 +232,11 @@ LINE = FAMILY.Normal(0.0, 1.0)
 
 UNDECIDED = {
     "few observations": (lambda: gs.ksd_test(FAR, LINE, rng=1), 2.0**-4, "use null=MonteCarlo()"),
-    "and no sampler": (lambda: gs.ksd_test(FAR, lambda x: -x, rng=1), 2.0**-4, "more are needed"),
+    "and no sampler": (
+        lambda: gs.ksd_test(np.column_stack([FAR, FAR[::-1]]), lambda x: -x, rng=1),
+        2.0**-4,
+        "more are needed",
+    ),
     "a collection": (lambda: gs.aggregated_test(FAR, LINE, null=gs.WildBootstrap(99), rng=1), 2.0**-4, "use"),
     "few draws": (lambda: gs.ksd_test(X, PLANE, null=gs.WildBootstrap(9), rng=1), 0.1, "take more of them"),
     "few simulations": (lambda: gs.ksd_test(FAR, LINE, null=gs.MonteCarlo(9), rng=1), 0.1, "take more"),

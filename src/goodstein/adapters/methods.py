@@ -20,7 +20,7 @@ def from_methods(model: Any) -> Model:
     """The model of an object with ``score`` or ``logpdf``, such as a distribution of the families."""
     ours = isinstance(model, Family) and type(model).__module__.startswith(FAMILIES)
     if ours and (known := vars(model).get("_wrapped")) is not None and known[0] is model.provenance:
-        return known[1]  # type: ignore[no-any-return]
+        return known[1].copied()  # type: ignore[no-any-return]
     # An object may have a method and yet say that it cannot be used, as a truncated score does.
     methods = {
         key: getattr(model, key, None) if getattr(model, f"has_{key}", True) else None
@@ -39,5 +39,5 @@ def from_methods(model: Any) -> Model:
     if ours:  # it is immutable, so that this, and what is found out about it, need not be done twice
         wrapped._kept = {}
         wrapped.quasi_concave = model.quasi_concave
-        vars(model)["_wrapped"] = provenance_of(model), wrapped
+        vars(model)["_wrapped"] = provenance_of(model), wrapped.copied()
     return wrapped

@@ -282,12 +282,16 @@ class Model(FunctionModel):
             raise DomainError(reason, remedy="Pass a domain of the same dimension.")
         if domain is self._domain:
             return self
-        moved = copy.copy(self)
+        moved = self.copied()
         moved._domain = domain
-        # What was recognised, and compiled, does not depend on the domain: the copies share it.
-        moved._recognised, moved._kept = self._recognised, self._kept
-        moved.__dict__.pop("line", None)
         return moved
+
+    def copied(self) -> Self:
+        """Another one, which shares what was recognised, compiled and found out: it is the same for both."""
+        other = copy.copy(self)
+        other._recognised, other._kept = self._recognised, self._kept
+        other.__dict__.pop("line", None)  # which depends on the domain
+        return other
 
     def near(self, observations: Any) -> Self:
         """The same, told where to look for its mass: without a sampler it draws along a line.
@@ -296,9 +300,8 @@ class Model(FunctionModel):
         """
         if "sample" in self._functions or np.shape(observations)[1:] != (1,) or self._near is not None:
             return self
-        told = copy.copy(self)
+        told = self.copied()
         told._near = observations
-        told.__dict__.pop("line", None)
         return told
 
     def read(self, data: Any) -> Any:
