@@ -164,6 +164,11 @@ def test_log_survival_with_ties(values):
     assert len(np.unique(got)) == len(np.unique(values))
 
 
+def test_values_that_differ_by_rounding_show_nothing():
+    values = -5.8 + 1e-15 * np.random.default_rng(1).standard_normal(50)
+    assert not log_survival(values).any()
+
+
 # --- the function --------------------------------------------------------------------------------
 
 

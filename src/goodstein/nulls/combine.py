@@ -91,8 +91,9 @@ def log_survival(values: Array) -> Array:
             kept.append(k)
     knots, levels = knots[kept], levels[kept]
     if len(knots) == 1:  # more than half of the values are equal
-        spread = float(ordered[0] - ordered[-1]) or 1.0
-        return np.asarray(-(values - knots[0]) / spread)
+        spread = float(ordered[0] - ordered[-1])
+        # All of them where a fit leaves nothing to be seen, as it does of the mean of its own score.
+        return np.zeros(total) if spread <= tolerance else np.asarray(-(values - knots[0]) / spread)
     # The slope of the tail from as far in as a sixteenth, being that of few values otherwise.
     start = min(int(np.searchsorted(-levels, np.log(16.0))), len(levels) - 2)
     slope = (levels[-1] - levels[start]) / (knots[-1] - knots[start])
