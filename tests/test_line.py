@@ -106,3 +106,14 @@ def test_refitted_scores_can_be_drawn_from_too():
 
     x = np.random.default_rng(1).normal(size=40)
     assert gs.aggregated_test(x, fit(x), null=gs.ParametricBootstrap(fit, 19), rng=1).pvalue > 0.05
+
+
+def test_a_score_that_refuses_points_far_out_is_asked_for_nearer_ones():
+    """A model wrapped in another one raises where its score overflows, for all points of a call."""
+    inner = gs.Model(score=lambda x: np.exp(-x) - 1, batched=True)
+    x = scipy.stats.gumbel_r.rvs(size=(50, 1), random_state=1)
+    with pytest.raises(gs.errors.ScoreError):
+        inner.score(np.array([[-800.0]]))
+    outer = gs.Model(score=inner.score, domain=gs.Euclidean(1), batched=True).near(x)
+    draws = outer.sample(20_000, rng=1)[:, 0]
+    assert scipy.stats.kstest(draws, scipy.stats.gumbel_r.cdf).pvalue > 0.001

@@ -204,12 +204,14 @@ def simulated_once(model: Any, n: int, count: int) -> Simulated:
 def aggregated(data: Any, model: Any, *, rng: RNG) -> Any:
     """`gs.aggregated_test`; where it simulates its null distribution, to save time, once for all trials.
 
-    Of durations and of y given x, whose samples are censored as the data are or keep x, 199 each time.
+    Of durations and of y given x, whose samples are censored as the data are or keep x, and of a score on a
+    line, which is integrated near the data, 199 each time.
     """
-    if isinstance(data, np.ndarray) and getattr(model, "has_sample", hasattr(model, "sample")):
+    points = isinstance(data, np.ndarray)
+    if points and getattr(model, "has_sample", hasattr(model, "sample")):
         return simulated_once(model, len(data), 499).pvalue(data)
-    # What is simulated of these depends on the data, so each time anew.
-    null: Any = gs.MonteCarlo(199) if isinstance(data, gs.Censored | gs.Paired) else "auto"
+    anew = compose(data, model).model.has_sample if points else isinstance(data, gs.Censored | gs.Paired)
+    null: Any = gs.MonteCarlo(199) if anew else "auto"
     return gs.aggregated_test(data, model, null=null, workers=1, rng=rng)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.domains import Box, Euclidean
-from goodstein.errors import heard
+from goodstein.errors import InputError, ScoreError, heard
 from goodstein.types import Array, BoolArray
 
 BENT = 1e-4
@@ -146,7 +146,13 @@ def drawn_along(ask: Function, domain: Any, near: Array, *, logs: bool) -> Line 
         # Functions are compiled anew for every number of points: so there are few.
         padded = np.full(max(FEWEST, 1 << (len(x) - 1).bit_length()), x[-1])
         padded[: len(x)] = x
-        return ask(padded[:, None]).ravel()[: len(x)]
+        try:
+            return ask(padded[:, None]).ravel()[: len(x)]
+        except (InputError, ScoreError):
+            # Some refuse points so far out that they overflow, and all points with them.
+            if len(x) == 1:
+                return np.full(1, np.nan)
+            return np.concatenate([values(part) for part in np.array_split(x, 2)])
 
     with heard():
         return along_line(values, Coordinate.near(lower, upper, near), logs=logs)
