@@ -28,7 +28,7 @@ def collection(name: str, n: int) -> Collection:
     if name == "durations":
         time, end = rng.weibull(1.5, n), rng.exponential(2.0, n)
         data = gs.Censored(np.minimum(time, end), time <= end)
-    groups, _ = _groups(data, model, None, None, None, draw_seeds(rng), simulated=True)
+    groups, _ = _groups(data, model, None, None, None, draw_seeds(rng), simulated=True, shared=True)
     return Collection(tuple(groups))
 
 
