@@ -133,6 +133,19 @@ def test_block_models_are_fitted_and_tested():
     np.testing.assert_allclose(p.sum(axis=1), graph.sum(axis=1), atol=1e-3)  # the equations of the likelihood
 
 
+def test_a_parameter_for_every_node_decides_nothing():
+    """Of true models .20 are rejected at .05, which validation/size.md has measured."""
+    blocks = np.zeros(12, int)
+    graph = StochasticBlockModel(blocks, 0.0).walk(np.zeros((12, 12)), 1, np.random.default_rng(1))
+    model = StochasticBlockModel.fit(graph, blocks, degrees=True)
+    null = gs.ParametricBootstrap(lambda g: StochasticBlockModel.fit(g, blocks, degrees=True), 19)
+    with pytest.warns(gs.errors.CalibrationWarning, match="a parameter for every node"):
+        result = gs.graph_ksd_test(graph, model, null=null, rng=1)
+    (check,) = [check for check in result.audit.checks if "every node" in check.message]
+    assert result.audit.doubt(small=True) == check.small
+    assert not result.audit.doubt(small=False)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

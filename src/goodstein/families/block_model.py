@@ -12,6 +12,7 @@ from goodstein.errors import InputError
 from goodstein.families.base import Family
 from goodstein.families.ergm import logistic
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
+from goodstein.models.provenance import PER_NODE
 from goodstein.types import Array, ArrayLike
 
 RIDGE = 0.1
@@ -91,7 +92,8 @@ class StochasticBlockModel(Family):
             The block of each node, which must be known beforehand: blocks that were found in the same graph
             have to be found anew in every simulated one, by a function for :class:`ParametricBootstrap`.
         degrees
-            Whether nodes have sociabilities, whose sum over all nodes is then zero.
+            Whether nodes have sociabilities, whose sum over all nodes is then zero. So many parameters are
+            too many for :class:`ParametricBootstrap`: small p-values of the same graph then decide nothing.
         ridge
             Weight of the penalty, as in :meth:`ERGM.fit`.
         """
@@ -122,7 +124,7 @@ class StochasticBlockModel(Family):
         return as_graph(data)
 
     def _fit_method(self, **options: Any) -> str:
-        return "penalised maximum likelihood"
+        return "penalised maximum likelihood" if self.sociability is None else PER_NODE
 
     def log_odds(self, adjacency: ArrayLike) -> Array:
         """Log odds of every edge, whatever the others, (N, N)."""

@@ -21,6 +21,9 @@ from goodstein.validation import as_array
 ENOUGH = 0.05
 """Share of the larger of both, data and rows of a fit, from which on what they have in common matters."""
 
+PER_NODE = "penalised maximum likelihood, with a parameter for every node"
+"""A method whose parameters become no better known in a larger graph, for which no refits make up."""
+
 
 class Recognising(Protocol):
     """What tells which of some data a model was fitted to."""
