@@ -58,6 +58,9 @@ class Verdict(NamedTuple):
     """The best kernel test and its power."""
     best: tuple[str, float]
     """The best of all."""
+    rivals: tuple[float, ...]
+    """The power of every rival."""
+    trials: int
 
     @property
     def drawn(self) -> bool:
@@ -92,8 +95,10 @@ def verdicts(tables: Sequence[Table], known: Results) -> list[Verdict]:
             if ours is None or not kernel:
                 continue
             best, first = (max(some.items(), key=lambda item: item[1]) for some in (rates, kernel))
-            old = before().get((one.table.name, law))
-            found.append(Verdict(one.table.name, law, one.rate(law, BOUND), old, ours, first, best))
+            old, bound = before().get((one.table.name, law)), one.rate(law, BOUND)
+            trials = known[one.table.name, law, one.ours].trials
+            every = tuple(rates.values())
+            found.append(Verdict(one.table.name, law, bound, old, ours, first, best, every, trials))
     return found
 
 
@@ -134,6 +139,24 @@ def _summary(found: Sequence[Verdict]) -> list[str]:
     head = ["cells", "number", *_MEANS]
     head += [f"≥ {short(SHARE, 1)} of the best", f"≥ {short(SHARE, 1)} of the best kernel test"]
     return grid([*head, "lowest share", "lowest share of the best kernel test"], rows)
+
+
+def _by_chance(found: Sequence[Verdict]) -> str:
+    """How often chance keeps a test whose power is that of the best, in every cell, below its share."""
+    rng, repeats = np.random.default_rng(0), 1000
+    shares = np.empty((repeats, len(found)))
+    for k, one in enumerate(found):
+        seen = rng.binomial(one.trials, one.rivals, (repeats, len(one.rivals))).max(axis=1) / one.trials
+        same = rng.binomial(one.trials, one.best[1], repeats) / one.trials
+        shares[:, k] = np.where(seen >= 2 * LEVEL, same / np.maximum(seen, LEVEL), np.inf)
+    counts, lowest = np.count_nonzero(shares >= SHARE, axis=1), shares.min(axis=1)
+    error = short(0.5 / np.sqrt(min(one.trials for one in found)))
+    return (
+        f"With so many trials a rate of one half has a standard error of {error}, and the best of many tests "
+        "is so by chance too. A test that had exactly the power of the best in every cell, its trials "
+        f"independent of theirs, would be seen with {short(SHARE, 1)} of it in {counts.mean():.0f} of "
+        f"{len(found)} cells, and its lowest share would be {lowest.mean():.2f}."
+    )
 
 
 def _single(tables: Sequence[Table], known: Results) -> list[str]:
@@ -189,6 +212,8 @@ def unseen_report(tables: Sequence[Table], known: Results) -> str:
     ]
     head = ["cell", "bound", "before", "aggregated", "best kernel test", "power", "best test", "power"]
     parts = [UNSEEN, "## Summary", "", *_summary(found), ""]
+    if found:
+        parts += [_by_chance(found), ""]
     missing = sum(key not in known for table in tables for key in table.keys)
     if missing:
         gap = "A rival counts as valid where its size has not been measured."
