@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import goodstein as gs
 from goodstein import families
 from goodstein.adapters import as_model
-from goodstein.domains import Box, Euclidean, Orthant, Simplex
+from goodstein.domains import Box, Euclidean, Naturals, Orthant, Simplex
 from goodstein.errors import InputError, ScoreError
 from goodstein.foreign import describe
 from goodstein.models import Model
@@ -593,6 +593,19 @@ def test_log_prob_in_the_manner_of_numpyro():
     assert_allclose(model.score(x), [0.0, 1.0, 2.0] / x, rtol=1e-12)
 
 
+def test_counts_of_numpyro():
+    dist, jnp = pytest.importorskip("numpyro.distributions"), pytest.importorskip("jax.numpy")
+    stats = pytest.importorskip("scipy.stats")
+    two = as_model(dist.Poisson(jnp.array([1.0, 2.0])).to_event(1))
+    assert two.domain == Naturals(2)
+    states = np.array([[0.0, 3.0], [4.0, 1.0]])
+    expected = stats.poisson([1, 2]).logpmf(states).sum(axis=1)
+    assert_allclose(two.logpdf(states), expected, rtol=1e-5)
+    assert_allclose(two.sample(4000, rng=1).mean(axis=0), [1, 2], atol=0.1)
+    few = as_model(dist.Binomial(5, 0.3)).logpdf(np.arange(8.0)[:, None])
+    assert_allclose(few, stats.binom(5, 0.3).logpmf(np.arange(8)), rtol=1e-5)
+
+
 def test_numpyro():
     dist = pytest.importorskip("numpyro.distributions")
     x = points(6, 3)
@@ -614,7 +627,7 @@ def test_numpyro():
     with pytest.raises(InputError, match=r"3 distributions .*to_event\(1\)"):
         as_model(dist.Normal(np.zeros(3), 1.0))
     with pytest.raises(InputError, match="is discrete"):
-        as_model(dist.Poisson(3.0))
+        as_model(dist.Multinomial(5, np.array([0.2, 0.8])))
 
 
 def test_log_prob_without_shapes_or_support():
@@ -637,7 +650,7 @@ def test_log_prob_refused():
 
     discrete, batch, matrices = Distribution(), Distribution(), Distribution()
     discrete.support, batch.batch_shape, matrices.event_shape = _Discrete(), (5,), (2, 2)
-    with pytest.raises(InputError, match="is discrete, and does not say on which states"):
+    with pytest.raises(InputError, match="is discrete, and its states are no counts that vary one by one"):
         as_model(discrete)
     with pytest.raises(InputError, match=r"is 5 distributions \(batch_shape \(5,\)\), not a joint one"):
         as_model(batch)

@@ -6,8 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 
+import goodstein as gs
 from goodstein.adapters import as_model
 from goodstein.domains import Box, Euclidean, Simplex
 from goodstein.errors import InputError, NumericalScoreWarning, ScoreError
@@ -197,9 +199,31 @@ def test_distribution_of_matrices():
         as_model(torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)))
 
 
-def test_discrete_distribution():
-    with pytest.raises(InputError, match=r"Poisson.* is discrete: models on a lattice have no score"):
-        as_model(torch.distributions.Poisson(torch.tensor(3.0)))
+@pytest.mark.parametrize(
+    ("distribution", "same"),
+    [
+        (torch.distributions.Poisson(torch.tensor(3.0)), scipy.stats.poisson(3)),
+        (torch.distributions.Binomial(5, torch.tensor(0.3)), scipy.stats.binom(5, 0.3)),
+        (torch.distributions.Bernoulli(torch.tensor(0.3)), scipy.stats.bernoulli(0.3)),
+        (torch.distributions.Geometric(torch.tensor(0.3)), scipy.stats.geom(0.3, loc=-1)),
+    ],
+    ids=lambda case: type(case).__name__,
+)
+def test_counts(distribution, same):
+    model = as_model(distribution)
+    assert model.domain == gs.Naturals(1)
+    states = np.arange(8.0)[:, None]
+    assert_allclose(model.logpdf(states), same.logpmf(states[:, 0]), rtol=1e-5)
+    drawn = model.sample(4000, rng=1)
+    assert abs(drawn.mean() - same.mean()) < 4 * same.std() / np.sqrt(4000)
+    data = same.rvs(size=100, random_state=2)
+    theirs = gs.ksd_test(data, same, rng=1)
+    assert_allclose(gs.ksd_test(data, distribution, rng=1).statistic, theirs.statistic, rtol=1e-4)
+
+
+def test_states_that_are_no_counts():
+    with pytest.raises(InputError, match=r"no counts that vary one by one.*Multinomial\(n, p\)"):
+        as_model(torch.distributions.Multinomial(5, torch.tensor([0.2, 0.8])))
 
 
 def test_flow():

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.domains import Box, Euclidean, Simplex
+from goodstein.domains import Box, Euclidean, Naturals, Simplex
 from goodstein.domains.base import Domain
 from goodstein.foreign import describe, roots, unusable
 from goodstein.models.model import Model
-from goodstein.numerics.frameworks import Jax
+from goodstein.numerics.frameworks import Jax, Torch
 from goodstein.types import Array
 
 
@@ -35,12 +35,43 @@ def from_log_prob(distribution: Any) -> Model:
             "numpyro and Pyro."
         )
     support = _support(distribution)
+    d = event[0] if event else 1
     if getattr(support, "is_discrete", False):
-        remedy = "Say so: Model(logpdf=..., domain=Lattice(levels, d))."
-        raise unusable(f"{name} is discrete, and does not say on which states.", remedy)
-    domain = _domain(support, event[0] if event else 1)
+        return _of_counts(distribution, support, d)
+    domain = _domain(support, d)
     sampler = _sampler(distribution, isinstance(domain, Simplex))
     return Model(logpdf=distribution.log_prob, sample=sampler, domain=domain, name=name)
+
+
+def _of_counts(distribution: Any, support: Any, d: int) -> Model:
+    """A distribution of whole numbers, none of them negative, in each coordinate for itself."""
+    name, framework = describe(distribution), Torch() if _is_torch(distribution) else Jax()
+    support = getattr(support, "base_constraint", support)
+    binary = "boolean" in type(support).__name__.lower()
+    lower = 0 if binary else getattr(support, "lower_bound", None)
+    if lower is None or (low := _numbers(lower, 0.0)).min() < 0:
+        raise unusable(
+            f"{name} is discrete, and its states are no counts that vary one by one.",
+            "Say on which states: Model(logpdf=..., domain=Lattice(levels, d)) or StateSpace(d, …); "
+            "for numbers with a fixed total families.Multinomial(n, p).",
+        )
+    high = np.ones(()) if binary else _numbers(getattr(support, "upper_bound", None), np.inf)
+
+    def logpmf(x: Array) -> Array:
+        inside = ((x >= low) & (x <= high)).all(axis=1)
+        # Off its states it raises; the nearest of them stand in, so that all rows are evaluated at once.
+        nearest = np.clip(x, low, high)
+        with framework.context():
+            rows = framework.array(nearest if distribution.event_shape else nearest[:, 0])
+            values = framework.numpy(distribution.log_prob(rows)).reshape(len(x))
+        return np.where(inside, values, -np.inf)
+
+    return Model(logpdf=logpmf, sample=_sampler(distribution, False), domain=Naturals(d), name=name)
+
+
+def _is_torch(distribution: Any) -> bool:
+    modules = {cls.__module__ for cls in type(distribution).__mro__}
+    return any(module.startswith("torch.distributions") for module in modules)
 
 
 def _torch_draws(distribution: Any, simplex: bool, n: int, rng: np.random.Generator) -> Array:
@@ -70,8 +101,7 @@ def _rows(drawn: Any, n: int, simplex: bool) -> Array:
 
 
 def _sampler(distribution: Any, simplex: bool) -> Callable[[int, np.random.Generator], Array] | None:
-    modules = {cls.__module__ for cls in type(distribution).__mro__}
-    if any(module.startswith("torch.distributions") for module in modules):
+    if _is_torch(distribution):
         return partial(_torch_draws, distribution, simplex)
     return partial(_numpyro_draws, distribution, simplex) if "numpyro" in roots(distribution) else None
 
