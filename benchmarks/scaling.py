@@ -89,7 +89,7 @@ def picture(path: Path) -> bool:
     matplotlib.rcParams["svg.hashsalt"] = "goodstein"
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(1, 2, figsize=(11, 5.5), sharey=True, layout="constrained")
     for what, curve in CURVES.items():
         sizes, seconds = zip(*curve, strict=True)
         axis = axes[0 if " in n," in what else 1]
@@ -97,7 +97,10 @@ def picture(path: Path) -> bool:
         axis.loglog(sizes, seconds, "o-", label=f"{what.split(', from')[0]}: {slope:.1f}")
     for axis, title in zip(axes, ("rows", "columns, draws, sites, nodes, patterns"), strict=True):
         axis.set(title=f"growth with {title}", xlabel="size")
-        axis.legend(title="exponent", fontsize=7)
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.xaxis.set_minor_formatter("")
+        # Below: inside the axes it hides points.
+        axis.legend(title="exponent", fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=1)
     axes[0].set_ylabel("seconds")
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
