@@ -45,6 +45,11 @@ class AnyModel(Fittable):
         return False
 
     @property
+    def drawn_by(self) -> str | None:
+        """What has drawn from it, where that is not its own sampler."""
+        return None
+
+    @property
     def sampler_advice(self) -> str:
         """How to give it a sampler."""
         return f"Pass {type(self).__name__}(..., sample=function of (n, rng))"

@@ -175,6 +175,11 @@ class Model(FunctionModel):
             return None
 
     @property
+    def drawn_by(self) -> str | None:
+        line = self.__dict__.get("line")  # not made for this question
+        return None if line is None else f"along the line, by {line}"
+
+    @property
     def draws_fast(self) -> bool:
         """Whether draws are known to take no time, as those of a user's own sampler are not."""
         return self.batched if "sample" in self._functions else self.line is not None

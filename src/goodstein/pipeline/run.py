@@ -105,9 +105,8 @@ def report_test(
     `smallest` is the smallest p-value however many draws there are, `asked` what the result may ask later.
     """
     drawn = 0.0 if pvalue is not None else 1.0 / (1 + len(calibration.draws))
-    # Lazily made: where it is not there nothing was drawn along it.
-    line = problem.model.__dict__.get("line")
-    told = {} if line is None else {"draws of the model": f"along the line, by {line}"}
+    drawn_by = problem.model.drawn_by
+    told = {} if drawn_by is None else {"draws of the model": drawn_by}
     return TestResult(
         statistic=calibration.statistic,
         v_statistic=v_statistic,
