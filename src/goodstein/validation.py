@@ -83,9 +83,12 @@ def as_data(
         raise _refused("has no columns.")
     if len(x) < least:
         raise _refused(f"has {_count(len(x), 'row')}; {use} needs at least 2.")
-    remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
-    refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
-    refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
+    if not np.isfinite(x).all():
+        remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
+        refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
+        refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
+    if largest == np.inf:
+        return x
     size = np.maximum(x.max(axis=0), -x.min(axis=0))
     if (size > largest).any():
         far = (np.abs(x) > largest).any(axis=1)

@@ -19,8 +19,11 @@ MAX_POINTS = 1000
 
 FARTHEST = 1e-5 * LARGEST
 """Distances up to which, and down to whose inverse, all multiples that are in use can be bandwidths."""
-MANY, SOME, BRACKET = 80_000, 8000, (0.48, 0.52)
-"""Values of which some are sorted first, how many, and the quantiles that have the median of all between."""
+MANY, SOME, ONE_IN = 5000, 8000, 16
+"""Values of which some are sorted first, how many at most, and at most one in so many."""
+BRACKET = 1.8
+"""Over √m, how far the quantiles of m of them are from one half that have the median of all between: 3.6
+standard errors."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,9 @@ def _middle(values: Array) -> tuple[float, float]:
     count = len(values)
     place, below, inside = count // 2, 0, values
     if count > MANY:
-        some = np.sort(values[:: count // SOME])
-        low, high = (some[int(share * len(some))] for share in BRACKET)
+        some = np.sort(values[:: max(ONE_IN, count // SOME)])
+        width = BRACKET / math.sqrt(len(some))
+        low, high = (some[int(share * len(some))] for share in (0.5 - width, 0.5 + width))
         inside = values[(values >= low) & (values <= high)]
         below = int(np.count_nonzero(values < low))
         if not below < place < below + len(inside):  # also where there are no numbers
