@@ -161,7 +161,9 @@ def _side_by_side(data: Any) -> np.ndarray[Any, Any]:
 
 def refuse_masked(values: Any, argument: str = "data") -> None:
     """Raise where some entries of a masked array are masked."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    # NumPy loads its masked arrays when they are first asked for.
+    other = isinstance(values, np.ndarray) and type(values) is not np.ndarray
+    if other and np.ma.is_masked(values):
         mask = np.atleast_1d(np.ma.getmaskarray(values))
         masked = mask.reshape(len(mask), -1).any(axis=1)
         refuse_rows(masked, "hold masked values.", "Remove or complete them.", argument=argument)
