@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
 from goodstein.numerics.ranks import medians
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 
 MAX_POINTS = 1000
 
@@ -102,10 +103,16 @@ def _middle(values: Array) -> tuple[float, float]:
     return (upper if count % 2 else float(parted[: place - below].max())), upper
 
 
+@lru_cache(maxsize=2)
+def _above(n: int) -> BoolArray:
+    """Which entries of an n × n matrix lie above its diagonal."""
+    return ~np.tri(n, dtype=bool)
+
+
 def _squared_distances(points: Array) -> Array:
     """‖x_i − x_j‖² over i < j; by one matrix product, exactly where that would cancel."""
     near = placed(points, medians(points))
-    upper = ~np.tri(len(points), dtype=bool)
+    upper = _above(len(points))
     result: Array = near.squared_distances(near)[upper]
     threshold = 1e-8 * float(near.right[:, -1].max())  # squared norms
     if result.min() <= threshold:
