@@ -19,9 +19,14 @@ Array = npt.NDArray[np.float64]
 SCHEMES = {"iid": IndependentSigns, "orthogonal": OrthogonalSigns}
 
 
+SEED = 4
+"""Of all data. Rows of one sample in twenty look dependent by chance, those of seeds 0, 2 and 3 at one of the
+sizes, and a test then takes chains of signs in the place of those that its row of the table names."""
+
+
 def points(n: int, d: int) -> Array:
     """Standard normal points; the model is the standard normal too."""
-    return np.random.default_rng(0).standard_normal((n, d))
+    return np.random.default_rng(SEED).standard_normal((n, d))
 
 
 def engine(x: Array, kernel: Any, scheme: str | None, draws: int, workers: int | None) -> Action:
@@ -42,7 +47,10 @@ def public(x: Array, kernel: Any, scheme: str, draws: int, workers: Any) -> Acti
     null = gs.WildBootstrap(draws, signs=scheme)
 
     def run() -> gs.TestResult:
-        return gs.ksd_test(x, model, kernel=kernel, null=null, workers=workers, rng=1)
+        result = gs.ksd_test(x, model, kernel=kernel, null=null, workers=workers, rng=1)
+        if result.notes:
+            raise AssertionError(f"n={len(x)}: not what the row says. {result.notes[0]}")
+        return result
 
     return run
 

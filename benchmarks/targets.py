@@ -13,7 +13,7 @@ from peers import coreax_value, stein_thinning_test
 from reference import full_matrix_test, matrix_product, per_draw_test
 from report import Bound, Row
 from scaling import exponents
-from subjects import aggregated, engine, points, public, v_statistic
+from subjects import SEED, aggregated, engine, points, public, v_statistic
 from timing import (
     Action,
     Ratio,
@@ -173,10 +173,10 @@ def plain_versions(plan: Plan) -> Iterator[Row]:
         yield Row("3", f"loop per draw ÷ engine {scheme}, n={n}, Gaussian", gain, Bound(least, at_least=True))
 
 
-_IMPORT_AND_DATA = """
+_IMPORT_AND_DATA = f"""
 import numpy as np
 import goodstein as gs
-x = np.random.default_rng(0).standard_normal(({n}, {d}))
+x = np.random.default_rng({SEED}).standard_normal(({{n}}, {{d}}))
 """
 
 _TEST = """

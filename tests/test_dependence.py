@@ -81,7 +81,8 @@ def test_products_never_cross_the_end_of_a_sequence():
     whole = [0, 1, 2, 3], [5, 6, 7, 8, 9, 10], [12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]
     products = [pairs[i] * pairs[j] for part in whole for i, j in itertools.pairwise(part)]
     expected = max(lag_one, sum(products) / (2 * np.sqrt(len(products))))
-    assert Scales(lengths, np.eye(1)).largest(z[None].astype(np.float32))[0] == pytest.approx(expected, 1e-4)
+    one, single = np.eye(1, dtype=np.float32), z[None].astype(np.float32)
+    assert Scales(lengths, one).largest(single)[0] == pytest.approx(expected, 1e-4)
 
 
 # --- how much ----------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def number(
     try:
         plain = (
             value.item()
-            if isinstance(value, np.ndarray) and not np.ma.isMA(value) and not value.ndim
+            if isinstance(value, np.ndarray) and not value.ndim and not np.ma.isMA(value)
             else value
         )
         if isinstance(plain, bool | np.bool_) or not isinstance(plain, Real):

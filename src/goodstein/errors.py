@@ -6,13 +6,13 @@ Every message says what is wrong, where, and how to fix it.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple, Self
 
@@ -20,8 +20,8 @@ import numpy as np
 
 from goodstein.types import ArrayLike, BoolArray
 
-PACKAGE = str(Path(__file__).parent)
-COMMANDS = str(Path(__file__).parent / "command")
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
+COMMANDS = os.path.join(PACKAGE, "command")
 
 
 class Explained(Exception):

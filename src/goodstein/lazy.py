@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 FEW = 8
@@ -18,7 +18,8 @@ FEW = 8
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names stand in its stub."""
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    with open(f"{os.path.splitext(file)[0]}.pyi", encoding="utf-8") as names_of:
+        stub = ast.parse(names_of.read())
     homes = {
         alias.asname or alias.name: node.module or ""
         for node in stub.body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import pickle
@@ -49,7 +48,9 @@ def cut(text: str, most: int = 300) -> str:
 
 def as_html(text: str) -> str:
     """The text inside an attribute of a page, or inside an element as it stands."""
-    return html.escape(visible(text))
+    from html import escape
+
+    return escape(visible(text))
 
 
 def marked(text: str) -> str:

@@ -83,9 +83,12 @@ def as_data(
         raise _refused("has no columns.")
     if len(x) < least:
         raise _refused(f"has {_count(len(x), 'row')}; {use} needs at least 2.")
-    remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
-    refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
-    refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
+    if not np.isfinite(x).all():
+        remedy = "Remove or complete them beforehand; goodstein never drops or imputes values."
+        refuse_rows(np.isnan(x).any(axis=1), "hold NaN.", remedy)
+        refuse_rows(np.isinf(x).any(axis=1), "hold infinite values.", "Remove or correct them.")
+    if largest == np.inf:
+        return x
     size = np.maximum(x.max(axis=0), -x.min(axis=0))
     if (size > largest).any():
         far = (np.abs(x) > largest).any(axis=1)
@@ -158,7 +161,9 @@ def _side_by_side(data: Any) -> np.ndarray[Any, Any]:
 
 def refuse_masked(values: Any, argument: str = "data") -> None:
     """Raise where some entries of a masked array are masked."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    # NumPy loads its masked arrays when they are first asked for.
+    other = isinstance(values, np.ndarray) and type(values) is not np.ndarray
+    if other and np.ma.is_masked(values):
         mask = np.atleast_1d(np.ma.getmaskarray(values))
         masked = mask.reshape(len(mask), -1).any(axis=1)
         refuse_rows(masked, "hold masked values.", "Remove or complete them.", argument=argument)

@@ -162,12 +162,12 @@ def standard_ranks(described: Sequence[Array]) -> list[Array]:
     columns = np.concatenate([part.T for part in described])
     k, n = columns.shape
     order = np.argsort(columns, axis=1)
-    flat = order + n * np.arange(k)[:, None]
-    ordered = columns.take(flat)
-    places: Array = np.arange(n) - 0.5 * (n - 1)
+    ordered = columns.take(order + n * np.arange(k)[:, None])
     if (ordered[:, 1:] != ordered[:, :-1]).all():
+        places = (np.arange(n) - 0.5 * (n - 1)) / math.sqrt((n * n - 1) / 12.0)
         ranks = np.empty((k, n))
-        ranks.ravel()[flat] = places / np.sqrt(np.mean(places**2))
+        for row, own in zip(ranks, order, strict=True):
+            row[own] = places
     else:
         ranks = np.ascontiguousarray(0.5 * doubled_ranks(columns.T, order.T).T)
         ranks -= ranks.mean(axis=1, keepdims=True)
@@ -191,14 +191,14 @@ def components(ranks: Array) -> tuple[Array, Array]:
 def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int:
     """How many random orders in succession show less than the rows' own, at most `CERTAIN`."""
     scores = np.concatenate([scores for scores, _ in ways]).astype(np.float32)
-    ends = np.cumsum([len(shares) for _, shares in ways])
-    sums = np.zeros((len(ways), len(scores)))
-    for row, end, (_, shares) in zip(sums, ends, ways, strict=True):
-        row[end - len(shares) : end] = shares / np.linalg.norm(shares)
-    scales = Scales(sequences, np.vstack([np.eye(len(scores)), sums]))
-    n = scores.shape[1]
-    first = _first_orders(n)
-    both = scales.largest(np.concatenate([scores[None], np.moveaxis(scores[:, first], 1, 0)]))
+    c, n = scores.shape
+    mixtures, end = np.eye(c + len(ways), c, dtype=np.float32), 0
+    for row, (_, shares) in zip(mixtures[c:], ways, strict=True):
+        row[end : end + len(shares)] = shares / math.sqrt(shares @ shares)
+        end += len(shares)
+    scales = Scales(sequences, mixtures)
+    # The rows' own order and the first random ones.
+    both = scales.largest(scores.take(_first_orders(n), axis=1).swapaxes(0, 1))
     own, others = both[0], both[1:]
     seen, rng = np.empty(0), None
     while True:
@@ -212,7 +212,7 @@ def _times(ways: Sequence[tuple[Array, Array]], sequences: Sequence[int]) -> int
         # How many are made at a time changes nothing.
         count = min(len(seen), max(1, ENTRIES // scores.size), CERTAIN - len(seen))
         orders = np.array([rng.permutation(n) for _ in range(count)])
-        others = scales.largest(np.moveaxis(scores[:, orders], 1, 0))
+        others = scales.largest(scores.take(orders, axis=1).swapaxes(0, 1))
 
 
 FIRST = 4
@@ -221,9 +221,12 @@ FIRST = 4
 
 @lru_cache(maxsize=4)
 def _first_orders(n: int) -> Starts:
-    """Fixed, so that the same data always get the same answer; over data the error is as stated."""
+    """That of the rows themselves and random ones, (1 + FIRST, n).
+
+    Fixed, so that the same data always get the same answer; over data the error is as stated.
+    """
     rng = np.random.default_rng(20)
-    return np.array([rng.permutation(n) for _ in range(FIRST)])
+    return np.array([np.arange(n), *(rng.permutation(n) for _ in range(FIRST))])
 
 
 def _after_first_orders(n: int) -> np.random.Generator:
@@ -240,21 +243,21 @@ class Scales:
     `mixtures`, (q, c), make of those of c components the numbers that are looked at.
     """
 
-    def __init__(self, sequences: Sequence[int], mixtures: Array) -> None:
-        self._mixtures = mixtures.astype(np.float32)
+    def __init__(self, sequences: Sequence[int], mixtures: Single) -> None:
+        self._mixtures = mixtures
         self._within = _within(tuple(sequences))
 
     def largest(self, scores: Single) -> Array:
         """The largest of each set of scores, (sets, c, n), in about standard deviations."""
-        found = np.full(len(scores), -np.inf)
+        products = np.empty((len(self._within), *scores.shape[:2]), np.float32)
         # Products of small matrices may look at lanes that hold nothing, and flag what is there.
         with np.errstate(invalid="ignore"):
-            for within in self._within:
-                products = (scores[..., :-1] * scores[..., 1:]) @ within
-                found = np.maximum(found, (products @ self._mixtures.T).max(axis=1))
-                even = scores.shape[-1] // 2 * 2
-                scores = scores[..., :even:2] + scores[..., 1:even:2]
-        return found
+            for scale, within in enumerate(self._within):
+                if scale:
+                    even = scores.shape[-1] // 2 * 2
+                    scores = scores[..., :even:2] + scores[..., 1:even:2]
+                np.matmul(scores[..., :-1] * scores[..., 1:], within, out=products[scale])
+            return np.asarray((products @ self._mixtures.T).max(axis=(0, 2)))
 
 
 @lru_cache(maxsize=4)

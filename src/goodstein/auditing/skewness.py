@@ -64,7 +64,7 @@ def carrying(diagonal: Array) -> float:
     if not largest > 0:
         return 1.0
     unit = diagonal / largest
-    return float(unit.mean() ** 2 / np.mean(unit**2))
+    return float(unit.sum()) ** 2 / (len(unit) * float(unit @ unit))
 
 
 def needed(n: int, *, weighted: bool = False) -> float:
@@ -77,12 +77,10 @@ def too_skewed(diagonal: Array, n: int, *, weighted: bool = False) -> bool:
     return n * carrying(diagonal) < needed(n, weighted=weighted)
 
 
-def check_skewness(diagonal: Array, n: int, remedy: str, *, weighted: bool = False) -> list[Check]:
+def skewed(diagonal: Array, n: int, remedy: str) -> Check:
     """What is said of a statistic that too few observations carry."""
-    if not too_skewed(diagonal, n, weighted=weighted):
-        return []
     message = (
         f"The features are so skewed that about {n * carrying(diagonal):.2g} of {n} observations carry the "
         f"statistic: the wild bootstrap may reject true models too often. {remedy}"
     )
-    return [Question("skewed features").warned(message, asymptotic=True)]
+    return Question("skewed features").warned(message, asymptotic=True)

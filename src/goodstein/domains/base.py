@@ -196,7 +196,9 @@ class Domain(ABC):
     def validate(self, x: Array) -> None:
         """Raise :class:`~goodstein.errors.DomainError` where rows of ``x`` lie outside."""
         self._validate_columns(x)
-        refuse_rows(~self.contains(x), f"lie outside {self!r}.", f"Remove them{other_domain()}.")
+        inside = self.contains(x)
+        if not inside.all():
+            refuse_rows(~inside, f"lie outside {self!r}.", f"Remove them{other_domain()}.")
 
     def rounding(self, x: Array) -> float:
         """How far rows that pass :meth:`validate` are off the domain, which rounding may have done.

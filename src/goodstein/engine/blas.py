@@ -51,9 +51,9 @@ class one_blas_thread(ContextDecorator):
 
 
 def _limited(libraries: Sequence[Any]) -> list[tuple[Any, int]]:
-    """Limit libraries to one thread; how many each of them had."""
-    before = [(library, library.num_threads) for library in libraries]
-    _set_threads([(library, 1) for library in libraries])
+    """Limit libraries to one thread; those that had more of them, and how many."""
+    before = [(library, count) for library in libraries if (count := library.num_threads) != 1]
+    _set_threads([(library, 1) for library, _ in before])
     return before
 
 

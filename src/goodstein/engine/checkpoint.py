@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,6 +58,8 @@ class Checkpoint:
     def __init__(self, path: Any) -> None:
         if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes) or not str(path):
             raise must("checkpoint", "None or the path of a file", path)
+        from pathlib import Path  # takes as long to load as many a test, which has no checkpoint
+
         self.path = Path(path)
         self.identify: Callable[[], Identity] = dict
         self._seeds: list[int] | None = None

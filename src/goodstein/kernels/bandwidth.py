@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,14 +14,17 @@ from goodstein.errors import BandwidthError, InputError
 from goodstein.numerics.distances import placed
 from goodstein.numerics.ranges import cut
 from goodstein.numerics.ranks import medians
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 
 MAX_POINTS = 1000
 
 FARTHEST = 1e-5 * LARGEST
 """Distances up to which, and down to whose inverse, all multiples that are in use can be bandwidths."""
-MANY, SOME, BRACKET = 80_000, 8000, (0.48, 0.52)
-"""Values of which some are sorted first, how many, and the quantiles that have the median of all between."""
+MANY, SOME, ONE_IN = 5000, 8000, 16
+"""Values of which some are sorted first, how many at most, and at most one in so many."""
+BRACKET = 1.8
+"""Over √m, how far the quantiles of m of them are from one half that have the median of all between: 3.6
+standard errors."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,9 @@ def _middle(values: Array) -> tuple[float, float]:
     count = len(values)
     place, below, inside = count // 2, 0, values
     if count > MANY:
-        some = np.sort(values[:: count // SOME])
-        low, high = (some[int(share * len(some))] for share in BRACKET)
+        some = np.sort(values[:: max(ONE_IN, count // SOME)])
+        width = BRACKET / math.sqrt(len(some))
+        low, high = (some[int(share * len(some))] for share in (0.5 - width, 0.5 + width))
         inside = values[(values >= low) & (values <= high)]
         below = int(np.count_nonzero(values < low))
         if not below < place < below + len(inside):  # also where there are no numbers
@@ -98,10 +103,16 @@ def _middle(values: Array) -> tuple[float, float]:
     return (upper if count % 2 else float(parted[: place - below].max())), upper
 
 
+@lru_cache(maxsize=2)
+def _above(n: int) -> BoolArray:
+    """Which entries of an n × n matrix lie above its diagonal."""
+    return ~np.tri(n, dtype=bool)
+
+
 def _squared_distances(points: Array) -> Array:
     """‖x_i − x_j‖² over i < j; by one matrix product, exactly where that would cancel."""
     near = placed(points, medians(points))
-    upper = ~np.tri(len(points), dtype=bool)
+    upper = _above(len(points))
     result: Array = near.squared_distances(near)[upper]
     threshold = 1e-8 * float(near.right[:, -1].max())  # squared norms
     if result.min() <= threshold:

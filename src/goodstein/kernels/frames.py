@@ -24,6 +24,10 @@ CONSTANT = 1e-9
 """Weights of mean square one that differ by less are rounding errors apart."""
 FAR_OUT = 1e8
 """Rows with values so many times the usual ones are a matter of slips and fill values, not of units."""
+SQUARED = float(np.sqrt(np.finfo(float).tiny))
+"""Values of which smaller ones are too small to be squared."""
+DEPENDENT = 1e-3
+"""Share of a column, at least, that those before it leave unexplained, for products to lose few digits."""
 SINGULAR = 1e-10
 """Added to a correlation matrix that is not positive definite in floating point numbers."""
 
@@ -167,8 +171,10 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
     unit = weight_unit(weight)
     value = value * unit
     size = root_mean_square(value)
-    # A coordinate in which nothing is seen, or too little to be squared, has no unit but that of the points.
-    size = np.where(size > np.sqrt(np.finfo(float).tiny), size, 1.0 / _spread(points))
+    seeing = size > SQUARED
+    if not seeing.all():
+        # A coordinate in which nothing is seen has no unit but that of the points.
+        size = np.where(seeing, size, 1.0 / _spread(points))
     free = np.arange(m)
     if weight is not None and weight.ndim == 2:
         free = np.flatnonzero(np.ptp(weight * unit, axis=0) <= CONSTANT)
@@ -196,8 +202,12 @@ def score_frame(points: Array, value: Array, weight: Array | None) -> Frame | No
 def _near(value: Array) -> BoolArray | None:
     """Rows without values that are far beyond the usual ones, which would be all of M; None: all rows."""
     size = np.abs(value)
+    largest = size.max(axis=0)
+    # The smallest, which is quickly found, usually tells.
+    if (largest <= FAR_OUT * size.min(axis=0)).all():
+        return None
     usual = medians(size)
-    if not (size.max(axis=0) > FAR_OUT * usual).any():
+    if not (largest > FAR_OUT * usual).any():
         return None
     # Where most values are zero, there is no usual one.
     near = np.asarray(((size <= FAR_OUT * usual) | (usual == 0.0)).all(axis=1))
@@ -209,8 +219,9 @@ def _regressed(points: Array, value: Array, moments: Array) -> tuple[Array, floa
     n, m = points.shape
     if not np.isfinite(points).all():  # too large to be squared, which the bandwidth will tell
         return moments, 1.0
-    centred = value - value.mean(axis=0)
-    slopes, *_ = np.linalg.lstsq(points, centred, rcond=None)
+    mean = value.mean(axis=0)
+    centred = value - mean
+    slopes = _slopes(points, centred)
     rest = centred - points @ slopes
     spread = rest.T @ rest / (n - m)
     found = -0.5 * (slopes + slopes.T) + spread
@@ -219,8 +230,21 @@ def _regressed(points: Array, value: Array, moments: Array) -> tuple[Array, floa
         noise = min(1.0, float(np.trace(np.linalg.solve(found, spread))) / m)
     except np.linalg.LinAlgError:
         return moments, 1.0
-    mean = value.mean(axis=0)
     return found + np.outer(mean, mean), noise
+
+
+def _slopes(points: Array, value: Array) -> Array:
+    """Least squares of values on points, both centred: by products unless columns nearly depend on others."""
+    products = points.T @ points
+    size = np.sqrt(np.diag(products))
+    if (size > 0).all():
+        unit = products / np.outer(size, size)
+        try:
+            if np.diag(np.linalg.cholesky(unit)).min() > DEPENDENT:
+                return np.asarray(np.linalg.solve(unit, points.T @ value / size[:, None]) / size[:, None])
+        except np.linalg.LinAlgError:
+            pass
+    return np.asarray(np.linalg.lstsq(points, value, rcond=None)[0])
 
 
 def _correlations(moments: Array, rows: float) -> tuple[Array, int]:

@@ -15,7 +15,7 @@ from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
-from goodstein.auditing.skewness import check_alone, check_skewness, standing_alone
+from goodstein.auditing.skewness import check_alone, skewed, standing_alone, too_skewed
 from goodstein.auditing.weights import check_weights
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.base import Data
@@ -48,6 +48,7 @@ from goodstein.operators import (
 from goodstein.operators.mode_search import check_missing
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
+from goodstein.stein.features import squared_norms_of
 from goodstein.text import brief
 from goodstein.types import Array
 
@@ -127,13 +128,16 @@ def observed_checks(
 
 def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
     """Whether too few of the points carry the statistic for null distributions of large samples."""
-    remedy, weighted = "Use a narrower kernel or another operator", problem.data.weights is not None
+    weighted, n = problem.data.weights is not None, len(problem.data)
+    found = squared_norms(problem, thorough)
+    if found is None or not too_skewed(found, n, weighted=weighted):
+        return []
+    remedy = "Use a narrower kernel or another operator"
     if weighted:
         remedy = "Draw from a proposal that is closer to the model, or draw more"
     elif problem.model.has_sample:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
-    found = squared_norms(problem, thorough)
-    return [] if found is None else check_skewness(found, len(problem.data), f"{remedy}.", weighted=weighted)
+    return [skewed(found, n, f"{remedy}.")]
 
 
 def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
@@ -175,7 +179,7 @@ class Probes:
         if chains or not (model.has_sample and model.draws_fast) or problem.data.weights is not None:
             return None
         try:
-            norms = self._seen(problem).form(problem.fitted_kernel).diagonal()
+            norms = squared_norms_of(self._seen(problem), problem.fitted_kernel)
         except (InputError, ScoreError, SamplingError):
             return None
         return norms if np.isfinite(norms).all() else None
@@ -220,7 +224,7 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
 
 def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[Check]:
     """Whether rows depend on each other in their order, and what that means for the null distribution."""
-    question, n, worth = Question("independent rows"), dependence.n, _few_digits(dependence.effective)
+    question = Question("independent rows")
     if (column := dependence.sorted_by) is not None:
         names = [*data.as_columns()] or [f"column {k}" for k in range(column + 1)]
         return [
@@ -235,6 +239,7 @@ def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[C
     allowed = null is not None and null.allows(dependence)
     if not dependence.found or not (dependence.clear or (allowed and not named)):
         return []
+    n, worth = dependence.n, _few_digits(dependence.effective)
     how = "depend on each other in the order in which they come"
     if dependence.stated:
         how = "are draws of Markov chains"

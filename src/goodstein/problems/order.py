@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -44,9 +45,10 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     rows = _columns(data) if len(data) == n else None
     if rows is not None:
         described.append(rows[kept][:, :: -(-rows.shape[1] // COLUMNS)])
-    starts = np.cumsum([0, *sequences[:-1]])
+    ends = [0, *accumulate(sequences)]
+    lengths = [int(np.count_nonzero(kept[start:end])) for start, end in pairwise(ends)]
     stated = isinstance(data, Chains)
-    found = dependence(described, np.add.reduceat(kept, starts, dtype=np.intp).tolist(), stated=stated)
+    found = dependence(described, lengths, stated=stated)
     found = replace(found, sequences=sequences)
     if found.found and rows is not None and not stated:
         column = sorted_by(rows)

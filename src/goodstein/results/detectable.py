@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,6 +64,8 @@ def detectable_square(critical: float, spread: float, power: float) -> float:
 
     The spread is the standard deviation of U under the null.
     """
+    from statistics import NormalDist
+
     z = NormalDist().inv_cdf(power)
     half = critical + math.sqrt(2.0) * z**2 * spread
     return float(half + math.sqrt(max(half**2 - critical**2 + (z * spread) ** 2, 0.0)))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
+import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,15 +39,18 @@ class Tidy(Report):
         """A list of plain numbers and words for each column."""
         return {name: plain(values) for name, values in self.columns().items()}
 
-    def to_csv(self, path: str | Path | None = None) -> str:
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table as comma-separated values, also written to a file if a path is given."""
+        import csv
+
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         columns = self.to_dict()
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
         if path is not None:
-            Path(path).write_text(out.getvalue(), encoding="utf-8")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(out.getvalue())
         return out.getvalue()
 
     def table(self, lines: int | None = None) -> str:

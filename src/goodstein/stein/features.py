@@ -307,17 +307,29 @@ class SteinForm(BlockForm):
 
     @cached_property
     def _diagonal(self) -> Array:
-        phi, slope = (float(profile[0]) for profile in self.kernel.profiles(np.zeros(1), order=1))
-        value, weight = self.features.value, self.features.weight
-        m = self.features.points.shape[1]
-        if weight is None:
-            trace: Any = float(m)
-        elif weight.ndim == 1:
-            trace = m * weight**2
-        else:
-            trace = (weight.reshape(self.n, -1) ** 2).sum(axis=1)
-        result: Array = phi * np.einsum("ij,ij->i", value, value) - 2.0 * slope * trace
-        return result
+        return _squared_norms(self.features.value, self.features.weight, self.kernel)
+
+
+def _squared_norms(value: Array, weight: Array | None, kernel: Kernel) -> Array:
+    """φ(0)‖a‖² − 2φ′(0) tr(GᵀG), (n,), under a radial kernel."""
+    phi, slope = (float(profile[0]) for profile in kernel.profiles(np.zeros(1), order=1))
+    if weight is None:
+        trace: Any = float(value.shape[1])
+    elif weight.ndim == 1:
+        trace = value.shape[1] * weight**2
+    else:
+        trace = (weight.reshape(len(weight), -1) ** 2).sum(axis=1)
+    return np.asarray(phi * np.einsum("ij,ij->i", value, value) - 2.0 * slope * trace)
+
+
+def squared_norms_of(features: Features, kernel: Any) -> Array:
+    """h(x_i, x_i), (n,), under a fitted kernel; of the usual features without moving their points."""
+    if type(features) is SteinFeatures and features.inside is None and isinstance(kernel, Whitened):
+        value, weight = features.value, features.weight
+        if weight is None or weight.ndim < 3:
+            frame = kernel.fixed
+            return _squared_norms(frame.values(value), frame.weights(weight), kernel.kernel)
+    return features.form(kernel).diagonal()
 
 
 class AnchoredForm(BlockForm):

@@ -10,7 +10,7 @@ from goodstein.constraints import check_flag
 from goodstein.data.weights import weighted
 from goodstein.domains.base import Domain
 from goodstein.engine.checkpoint import Checkpoint, keeping
-from goodstein.engine.executors import Workers
+from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
@@ -149,7 +149,7 @@ def ksd_test(
         raise InputError("`tolerance`, `approximate` and `budget` exclude each other. Pass one of them.")
     if store is not None and budget is not None:
         raise InputError("`checkpoint` and `budget` exclude each other: what fits a budget is short.")
-    with watching(progress, advice=ADVICE):
+    with watching(progress, advice=ADVICE), one_blas_thread():
         observed = weighted(data, weights)
         exact = tolerance is None and approximate is None and budget is None
         problem = compose(observed, model, domain, operator, kernel, seeds, weighted=exact)
