@@ -13,6 +13,7 @@ import scipy.stats
 
 import goodstein as gs
 from goodstein.adapters.durations import as_survival_model
+from goodstein.data.rows import SeenTimes
 from goodstein.nulls.fitted import Around
 from goodstein.survival.cox import RiskSets
 from goodstein.survival.residuals import Landmarks, weighted_events
@@ -307,6 +308,32 @@ def test_covariates_of_scikit_survival_go_by_their_names():
         gs.ksd_test(late, Proportional())
 
 
+class Kept(Forest):
+    """An estimator that keeps the times at which its durations ended, as those of scikit-survival do."""
+
+    def __init__(self, durations):
+        self.unique_times_ = np.unique(durations)
+
+
+@pytest.mark.parametrize("days", [True, False], ids=["days", "not rounded"])
+def test_estimators_that_keep_their_times_are_known_to_have_been_fitted(days):
+    data, other = draw(100, covariates=2), draw(100, covariates=2, seed=8)
+    if days:  # some of them tied
+        data, other = (
+            one.seen_at(np.ceil(50 * one.durations) / 50, one.event_observed) for one in (data, other)
+        )
+        assert len(np.unique(data.durations)) < 95 and np.isin(other.durations, data.durations).any()
+    with pytest.warns(
+        gs.CalibrationWarning, match="fitted to these very data, as the times that it keeps tell"
+    ):
+        result = gs.ksd_test(data, Kept(data.durations), rng=1)
+    assert "Cannot decide" in str(result)
+    for rows in (other, data.take(np.arange(50))) if days else (other,):
+        gs.ksd_test(rows, Kept(data.durations), rng=1)  # a part of tied rows is not told from others
+    weeks = data.seen_at(np.ceil(3 * data.durations), data.event_observed)
+    assert not SeenTimes(np.unique(weeks.durations)).among(weeks).any()  # any data would have these
+
+
 # Fits.
 
 
@@ -458,6 +485,23 @@ def test_a_part_of_the_rows_of_a_fit_is_warned_of():
     fitted = weibull_fit(frame)
     with pytest.warns(gs.CalibrationWarning, match="was fitted to"):
         gs.ksd_test(frame.iloc[:60], fitted, rng=1)
+
+
+@pytest.mark.parametrize("name", ["WeibullAFTFitter", "LogNormalAFTFitter", "CoxPHFitter"])
+def test_a_part_of_tied_rows_is_known_again_by_what_the_fit_predicts(name):
+    from lifelines.datasets import load_rossi
+
+    rossi = load_rossi()  # 432 people, whose weeks are tied, 318 of them at 52
+    fitted = getattr(lifelines, name)().fit(rossi, "week", "arrest")
+    model = as_survival_model(fitted)
+    part = rossi.sample(frac=0.3, random_state=1).reset_index(drop=True)
+    assert model.provenance.rows.among(model.read(part, "a test")).all()
+    rng = np.random.default_rng(1)
+    again = rossi.assign(week=np.where(rossi["arrest"] == 1, rng.permutation(rossi["week"]) % 40 + 1, 52))
+    assert not model.provenance.rows.among(model.read(again, "a test")).any()  # the same people once more
+    half = rossi.iloc[::2]
+    model = as_survival_model(getattr(lifelines, name)().fit(half, "week", "arrest"))
+    assert not model.provenance.rows.among(model.read(rossi.iloc[1::2], "a test")).any()
 
 
 # Cox.
