@@ -48,7 +48,7 @@ from goodstein.operators import (
 from goodstein.operators.mode_search import check_missing
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
-from goodstein.text import brief
+from goodstein.text import about, brief
 from goodstein.types import Array
 
 
@@ -220,7 +220,7 @@ def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None
 
 def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[Check]:
     """Whether rows depend on each other in their order, and what that means for the null distribution."""
-    question, n, worth = Question("independent rows"), dependence.n, _few_digits(dependence.effective)
+    question, n, worth = Question("independent rows"), dependence.n, about(dependence.effective)
     if (column := dependence.sorted_by) is not None:
         names = [*data.as_columns()] or [f"column {k}" for k in range(column + 1)]
         return [
@@ -273,11 +273,6 @@ def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[C
         large = f"in their order {n} rows are worth about {worth}; if it means nothing, shuffle them"
     message += f" {SHUFFLE.capitalize()}."
     return [question.warned(message, loud=dependence.certain, large=large)]
-
-
-def _few_digits(number: float) -> str:
-    """Three digits, without an exponent where that can be."""
-    return f"{float(f'{number:.3g}'):g}"
 
 
 def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Check]:
