@@ -58,8 +58,8 @@ def check_fitted(
         return [
             QUESTION.warned(
                 f"{model.name} was fitted to {_which(known)}, as the times that it keeps tell, with a step "
-                "at each: nothing corrects for that, and the p-value means nothing. Fit it to some of the rows "
-                "and test it on the others; of Cox's model test CoxModel(coefficients, fitted_to=durations).",
+                "at each: nothing corrects for that, and the p-value means nothing. Fit it to some rows and "
+                "test it on the others; of Cox's model test CoxModel(coefficients, fitted_to=durations).",
                 loud=True,
                 large=found,
                 small=found,
