@@ -24,7 +24,7 @@ def main() -> None:
         print(
             f"\n{len(x)} counts, {name}: mean {x.mean():.2f}, variance {x.var():.2f}, largest {x.max():.0f}\n"
         )
-        result = gs.ksd_test(x, gs.families.Poisson.fit(x), rng=1)
+        result = gs.ksd_test({name: x}, gs.families.Poisson.fit(x), rng=1)
         print(f"{result}\n\n{verdict(name, result.pvalue)}")
         if result.pvalue <= LEVEL:
             print(f"\n{result.explain(rng=1)}")

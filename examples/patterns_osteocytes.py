@@ -52,12 +52,12 @@ def main() -> None:
 
 
 def verdict(p: float) -> str:
-    """Say in one sentence what the p-value means."""
+    """Say in one sentence what the p-value means, where it means something."""
     if p <= 0.05:
         found = "contradicts osteocytes that are scattered independently and evenly"
     else:
         found = "is what osteocytes scattered independently and evenly would look like"
-    return f"The pattern of the cells {found} (p = {p:.3f})."
+    return f"If bricks of one sample of bone are independent, the pattern of the cells {found} (p = {p:.3f})."
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ def main() -> None:
     for title, jacobian in (("with the Jacobian once", 1.0), ("with it twice", 2.0)):
         draws = hamiltonian(np.random.default_rng(1), jacobian)
         try:
-            gs.testing.assert_samples(draws, posterior, false_alarms=1e-6)
+            named = gs.Chains([{"μ": chain[:, 0], "log τ": chain[:, 1]} for chain in draws])
+            gs.testing.assert_samples(named, posterior, false_alarms=1e-6)
             print(f"Hamiltonian Monte Carlo {title}: passed.")
         except AssertionError as failure:
             print(f"Hamiltonian Monte Carlo {title}: failed.\n{failure}")

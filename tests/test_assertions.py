@@ -38,7 +38,7 @@ def test_wrong_ones_fail_and_the_message_says_in_what():
     said = str(failure.value)
     assert "The draws are not from score=score: p = " in said
     assert "(false alarms: 1e-06)" in said
-    assert "1200 draws, worth about 1.2e+03 independent ones; p-values of 4 parts" in said
+    assert "1200 draws, worth about 1200 independent ones; p-values of 4 parts" in said
     assert "1. spread of `tau`" in said
 
 

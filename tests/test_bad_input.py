@@ -264,6 +264,13 @@ SERIES = {
 }
 
 
+@pytest.mark.parametrize("series", [pd.Series, pl.Series], ids=["pandas", "polars"])
+def test_a_series_of_parameters_is_a_vector(series):
+    """Such as the coefficients of a fit."""
+    assert gs.CoxModel(series([0.3, -0.2])).coefficients.tolist() == [0.3, -0.2]
+    assert gs.families.Dirichlet(series([1.0, 2.0])) == gs.families.Dirichlet([1.0, 2.0])
+
+
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_data_frame_counts_as_its_numbers(kind):
     expected = gs.stein_matrix(POINTS, PLANE)

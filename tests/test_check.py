@@ -226,7 +226,10 @@ def test_a_result_that_was_stored_speaks_as_before(bad):
     assert str(again) == str(bad) and again.to_json() == bad.to_json()
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.123, "at least 12.3% of"), (4.2e-5, "at least 0.004% of")])
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.123, "at least 12.3% of"), (4.2e-5, "at least 0.004% of"), (2e-155, "no lower bound above zero")],
+)
 def test_a_small_share_is_not_told_as_none(share, said):
     found = gs.check(BAD, MODEL, null=FAST, rng=1)
     assert said in str(replace(found, tolerance=replace(found.tolerance, share=share)))

@@ -56,7 +56,7 @@ FOUND = {
         r"nothing speaks against Poisson counts of deaths by horse kick \(p = 0\.[3-9]",
         r"647 counts, accidents of workers: mean 0\.47, variance 0\.69, largest 5",
         r"the accidents of workers are not Poisson counts with one mean \(p = 0\.00\d\)",
-        r"counts of `column 0` vary too much: their variance is 1\.4",
+        r"counts of `accidents of workers` vary too much: their variance is 1\.4",
         r"whose rates vary: p = 0\.[1-9]",
     ],
     "discrete_votes": [
@@ -112,7 +112,7 @@ FOUND = {
     "sampler_in_a_test_suite": [
         r"with the Jacobian once: passed",
         r"with it twice: failed\.\nThe draws are not from posterior of .*: p = .e-0[89] \(false alarms",
-        r"1\. location of `column 1`: the score implies a shift",
+        r"1\. location of `log τ`: the score implies a shift",
     ],
     "skye_lavas": [
         r"contradict the Dirichlet family \(p = 0\.050\)",

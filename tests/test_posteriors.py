@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -142,6 +144,38 @@ def test_a_numpyro_model_is_the_density_of_unconstrained_parameters():
     step = 1e-6 * np.eye(4)
     numeric = [[(log_density(u + e) - log_density(u - e)) / 2e-6 for e in step] for u in at]
     assert np.allclose(posterior.score(at), numeric, atol=1e-7)
+
+
+SIGMA = np.array([0.7, 1.3, 2.1])
+
+
+def test_models_that_a_sampler_has_seen_in_single_precision_are_evaluated_in_double():
+    """JAX takes an array around a function as it saw it first, as long as something compiled holds it."""
+    numpyro, jax = pytest.importorskip("numpyro"), pytest.importorskip("jax")
+    offset = np.array([0.1, -0.2, 0.3])
+
+    def inner(mu, y):
+        return ((y - mu - offset) / SIGMA) ** 2
+
+    def log_density(mu):
+        return -0.5 * (mu[0] ** 2 + jax.numpy.sum(inner(mu[0], 1.0)))
+
+    def model():
+        mu = numpyro.sample("mu", numpyro.distributions.Normal(0.0, 1.0))
+        numpyro.sample("y", numpyro.distributions.Normal(mu + offset, SIGMA), obs=np.ones(3))
+
+    held = jax.jit(jax.grad(log_density))
+    assert held(jax.numpy.ones(1)).dtype == np.float32
+    at = np.array([[0.3], [-1.1], [0.8]])
+    expected = -at + ((1.0 - at - offset) / SIGMA**2).sum(axis=1, keepdims=True)
+    for posterior in (
+        gs.from_numpyro(model),
+        gs.Model(logpdf=log_density, domain=gs.Euclidean(1)),
+        gs.Model(logpdf=jax.jit(log_density), domain=gs.Euclidean(1)),
+        gs.Model(logpdf=partial(lambda shift, mu: log_density(mu + shift), 0.0), domain=gs.Euclidean(1)),
+    ):
+        np.testing.assert_allclose(posterior.score(at), expected, rtol=1e-12)
+    assert held(jax.numpy.ones(1)).dtype == np.float32
 
 
 def test_draws_of_numpyro_are_moved_by_their_names():

@@ -13,6 +13,7 @@ import scipy.stats
 
 import goodstein as gs
 from goodstein.adapters.durations import as_survival_model
+from goodstein.data.rows import SeenTimes
 from goodstein.nulls.fitted import Around
 from goodstein.survival.cox import RiskSets
 from goodstein.survival.residuals import Landmarks, weighted_events
@@ -307,6 +308,32 @@ def test_covariates_of_scikit_survival_go_by_their_names():
         gs.ksd_test(late, Proportional())
 
 
+class Kept(Forest):
+    """An estimator that keeps the times at which its durations ended, as those of scikit-survival do."""
+
+    def __init__(self, durations):
+        self.unique_times_ = np.unique(durations)
+
+
+@pytest.mark.parametrize("days", [True, False], ids=["days", "not rounded"])
+def test_estimators_that_keep_their_times_are_known_to_have_been_fitted(days):
+    data, other = draw(100, covariates=2), draw(100, covariates=2, seed=8)
+    if days:  # some of them tied
+        data, other = (
+            one.seen_at(np.ceil(50 * one.durations) / 50, one.event_observed) for one in (data, other)
+        )
+        assert len(np.unique(data.durations)) < 95 and np.isin(other.durations, data.durations).any()
+    with pytest.warns(
+        gs.CalibrationWarning, match="fitted to these very data, as the times that it keeps tell"
+    ):
+        result = gs.ksd_test(data, Kept(data.durations), rng=1)
+    assert "Cannot decide" in str(result)
+    for rows in (other, data.take(np.arange(50))) if days else (other,):
+        gs.ksd_test(rows, Kept(data.durations), rng=1)  # a part of tied rows is not told from others
+    weeks = data.seen_at(np.ceil(3 * data.durations), data.event_observed)
+    assert not SeenTimes(np.unique(weeks.durations)).among(weeks).any()  # any data would have these
+
+
 # Fits.
 
 
@@ -460,6 +487,23 @@ def test_a_part_of_the_rows_of_a_fit_is_warned_of():
         gs.ksd_test(frame.iloc[:60], fitted, rng=1)
 
 
+@pytest.mark.parametrize("name", ["WeibullAFTFitter", "LogNormalAFTFitter", "CoxPHFitter"])
+def test_a_part_of_tied_rows_is_known_again_by_what_the_fit_predicts(name):
+    from lifelines.datasets import load_rossi
+
+    rossi = load_rossi()  # 432 people, whose weeks are tied, 318 of them at 52
+    fitted = getattr(lifelines, name)().fit(rossi, "week", "arrest")
+    model = as_survival_model(fitted)
+    part = rossi.sample(frac=0.3, random_state=1).reset_index(drop=True)
+    assert model.provenance.rows.among(model.read(part, "a test")).all()
+    rng = np.random.default_rng(1)
+    again = rossi.assign(week=np.where(rossi["arrest"] == 1, rng.permutation(rossi["week"]) % 40 + 1, 52))
+    assert not model.provenance.rows.among(model.read(again, "a test")).any()  # the same people once more
+    half = rossi.iloc[::2]
+    model = as_survival_model(getattr(lifelines, name)().fit(half, "week", "arrest"))
+    assert not model.provenance.rows.among(model.read(rossi.iloc[1::2], "a test")).any()
+
+
 # Cox.
 
 
@@ -537,6 +581,102 @@ def test_cox_fits_are_tested_with_their_frame():
         gs.ksd_test(data, MODEL, operator=gs.CoxResiduals())
     with pytest.raises(gs.InputError, match="coefficients of 2 covariates"):
         gs.ksd_test(data, gs.CoxModel([1.0, 2.0]))
+
+
+def three(n, seed, together=0.0):
+    """Exponential durations with three covariates, of which the first two act together too."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, 3))
+    z[:, 2] = z[:, 2] > 0
+    t = rng.exponential(np.exp(-z @ [0.6, -0.4, 0.5] - together * z[:, 0] * z[:, 1]))
+    c = rng.exponential(3.0, n)
+    return pd.DataFrame({"t": np.minimum(t, c), "e": t <= c, "a": z[:, 0], "b": z[:, 1], "c": z[:, 2]})
+
+
+def test_looks_of_cox_residuals_along_covariates_are_sums_of_martingale_residuals():
+    """Those of lifelines, times products of ranks: Σ ξ ω = Σ ω(z) M̂, with coefficients fixed beforehand."""
+    frame = three(80, 1)
+    fitter = lifelines.CoxPHFitter().fit(frame, "t", "e")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        residuals = fitter.compute_residuals(frame, "martingale")["martingale"].loc[frame.index].to_numpy()
+    z = frame[["a", "b", "c"]].to_numpy()
+    data = gs.Censored(frame["t"], frame["e"], covariates=z)
+    model = gs.CoxModel(fitter.params_.to_numpy())
+    for operator in (gs.CoxResiduals(0, covariate=1, trend=2), gs.CoxResiduals(0, trend=1, pairs=True)):
+        fitted = operator.fitted(data, None)
+        values = fitted.trends(z)
+        np.testing.assert_allclose(values.T @ values / len(z), np.eye(values.shape[1]), atol=1e-10)
+        tau = fitted.features(model, None, data).tau
+        np.testing.assert_allclose(tau.sum(axis=0), values.T @ residuals, atol=1e-6)
+    ranks = np.column_stack([(scipy.stats.rankdata(column) - 0.5) / len(z) for column in z.T]) - 0.5
+    products = np.column_stack(
+        [np.ones(len(z)), ranks, *(ranks[:, i] * ranks[:, j] for i, j in ((0, 1), (0, 2), (1, 2)))]
+    )
+    assert np.linalg.lstsq(values, products, rcond=None)[1].max() < 1e-18  # the same functions
+
+
+def test_a_collection_for_cox_sees_what_two_covariates_do_together():
+    names = "how many events there are where two covariates are large or small together"
+    bent, straight = three(150, 3, together=0.8), three(150, 3)
+    wrong, right = (
+        gs.aggregated_test(one, lifelines.CoxPHFitter().fit(one, "t", "e"), rng=1) for one in (bent, straight)
+    )
+    assert wrong.pvalue < 0.01 and right.pvalue > 0.05
+    first = min(wrong.members, key=lambda member: member.adjusted_pvalue)
+    assert first.looks_at == names
+    looks = [member.looks_at for member in right.members]
+    # Of an arm of a trial the equations of the fit leave no form to look at.
+    assert looks.count("how many events there are along `c`") == 0
+    assert looks.count("how many events there are along `c`, early and late") == 1
+    dummies = gs.Censored(bent["t"], bent["e"], covariates=np.eye(3)[np.arange(150) % 3][:, :2])
+    model = gs.CoxModel(
+        lifelines.CoxPHFitter().fit(dummy_frame(dummies), "t", "e").params_, fitted_to=dummies
+    )
+    assert names not in [member.looks_at for member in gs.aggregated_test(dummies, model, rng=1).members]
+
+
+def dummy_frame(data):
+    z = data.covariates
+    return pd.DataFrame({"t": data.durations, "e": data.event_observed, "x": z[:, 0], "y": z[:, 1]})
+
+
+def test_explanations_name_two_covariates_that_act_together():
+    frame = three(200, 5, together=0.8)
+    found = gs.ksd_test(frame, lifelines.CoxPHFitter().fit(frame, "t", "e"), rng=1).explain(rng=1)
+    first = found.failing[0]
+    assert first.statement.startswith("too many events where a and b are both large or both small: 1.")
+    assert first.columns == ("a", "b") and first.kind == "interaction"
+    straight = three(200, 5)
+    right = gs.ksd_test(straight, lifelines.CoxPHFitter().fit(straight, "t", "e"), rng=1)
+    assert not right.explain(rng=1).failing
+    # Of a model with a hazard: events over expected ones in these very rows.
+    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t * np.exp(z @ [0.6, -0.4, 0.5]))
+    z = frame[["a", "b", "c"]].to_numpy()
+    data = gs.Censored(frame["t"], frame["e"], covariates=z)
+    found = gs.ksd_test(data, model, rng=1).explain(rng=1)
+    (view,) = [one for one in found.findings if one.columns == ("z0", "z1")]
+    both = (z[:, 0] > z[:, 0].mean()) == (z[:, 1] > z[:, 1].mean())
+    expected = model.cumulative_hazard(data.durations, z)
+    assert view.effect == pytest.approx(data.event_observed[both].sum() / expected[both].sum())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: gs.CoxResiduals(0, pairs=True), "needs a `trend`"),
+        (lambda: gs.CoxResiduals(0, covariate=1, trend=1, pairs=True), "all covariates"),
+        (lambda: gs.CoxResiduals(0, covariate=1), "needs a `trend`"),
+        (lambda: gs.CoxResiduals(0, gs.Gaussian(1.0), trend=1), "not both"),
+        (lambda: gs.Timing(0, trend=1, pairs=3), "True or False"),
+        (lambda: gs.CoxResiduals(0, covariate=3, trend=1).fitted(draw(20), None), "columns 0 to 0"),
+    ],
+)
+def test_looks_along_covariates_that_cannot_be_are_refused(make, message):
+    with pytest.raises(gs.InputError, match=message):
+        make()
+    assert repr(gs.CoxResiduals(1, covariate=0, trend=2)) == "CoxResiduals(1, covariate=0, trend=2)"
+    assert repr(gs.Timing(0, trend=1, pairs=True)) == "Timing(0, trend=1, pairs=True)"
 
 
 # What is said and drawn.

@@ -79,6 +79,8 @@ def numbers(
     values are refused, whatever NumPy would make of them.
     """
     array = real_array(value, name, of, error)
+    if array.ndim == 2 and len(getattr(value, "shape", (0, 0))) == 1:
+        array = array[:, 0]  # a series, such as the coefficients of a fit
     axes = (ndim,) if isinstance(ndim, int) else ndim
     if axes is not None and array.ndim not in axes:
         kinds = " or ".join(("a number", "a vector", "a matrix", "an array (k, a, b)")[k] for k in axes)

@@ -185,6 +185,16 @@ def readable(thing: object) -> str:
     return short(thing).replace("auxiliary=None", "").replace("auxiliary=", "")
 
 
+def about(count: float) -> str:
+    """A number of things to three digits, without powers of ten.
+
+    >>> about(1957.3), about(44.71)
+    ('1960', '44.7')
+    """
+    rounded = float(f"{count:.3g}")
+    return f"{rounded:.0f}" if rounded >= 1000 else f"{rounded:.3g}"
+
+
 def brief(value: object) -> str:
     """A detail on one line; of a long list its beginning."""
     text = " ".join((value if isinstance(value, str) else short(value)).split())

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.data.rows import SeenRows
+from goodstein.data.rows import SeenPredictions, SeenRows
 from goodstein.errors import InputError, heard
 from goodstein.families.base import LIKELIHOOD
 from goodstein.foreign import unusable
 from goodstein.models.influence import Influence, of_maximum
 from goodstein.models.provenance import Fit, Refitting
-from goodstein.survival.cox import CoxModel
+from goodstein.survival.cox import PARTIAL, CoxModel
 from goodstein.survival.data import Censored
+from goodstein.survival.invert import inverted
 from goodstein.survival.regression import SurvivalRegression
 from goodstein.types import Array
 
@@ -112,6 +113,12 @@ class FittedRegression(SurvivalRegression):
             return data
         return rows_of(self, self.fitter, self.design.columns, data)
 
+    def log_medians(self, data: Censored) -> Array:
+        """The logarithm of the median at the covariates of each row, (n,)."""
+        z = np.empty((len(data), 0)) if data.covariates is None else data.covariates
+        half = np.full(len(data), np.log(2.0))
+        return np.log(inverted(lambda t, rows: self._cumulative(t, z[rows]), half))
+
     def moved(self, by: Array) -> FittedRegression:
         """The same regression with other coefficients."""
         return FittedRegression(self.fitter, self.design, self.coefficients + by)
@@ -159,7 +166,7 @@ class RegressionAgain(Refitting):
             found = minimize(value_and_grad(loss), np.zeros(len(start)), jac=True, method="BFGS")
         if not (np.isfinite(found.fun) and np.abs(found.jac).max() < 1e-3):
             raise InputError(f"the fit of {model.name} to other durations did not converge: {found.message}.")
-        return remembering(model.moved(scaled @ found.x), data)
+        return remembering(model.moved(scaled @ found.x), SeenRows(data))
 
     def __repr__(self) -> str:
         return type(self.fitted.fitter).__name__
@@ -175,14 +182,18 @@ def from_regression(fitter: Any) -> FittedRegression:
     order = [fitter.params_[key].to_numpy(float) for key in design.places]
     model = FittedRegression(fitter, design, np.concatenate(order))
     seen = Censored(np.asarray(fitter.durations, float), np.asarray(fitter.event_observed, bool))
-    return remembering(model, seen, exact=not np.any(np.asarray(fitter.penalizer) != 0))
+    rows = SeenRows(seen)
+    medians = getattr(fitter, "_predicted_median", None)  # until somebody asks for the concordance
+    if medians is not None and np.all(np.asarray(medians, float) > 0):
+        rows = SeenPredictions(seen, np.log(np.asarray(medians, float)), model.log_medians)
+    return remembering(model, rows, exact=not np.any(np.asarray(fitter.penalizer) != 0))
 
 
-def remembering(model: FittedRegression, data: Censored, *, exact: bool = True) -> FittedRegression:
+def remembering(model: FittedRegression, rows: SeenRows, *, exact: bool = True) -> FittedRegression:
     """The model, which knows to what it was fitted; where it was not penalised, also how."""
     how = LIKELIHOOD if exact else "penalised maximum likelihood"
     again = RegressionAgain(model) if exact else None
-    return model.remember(Fit(how, SeenRows(data), model.influence if exact else None, again))
+    return model.remember(Fit(how, rows, model.influence if exact else None, again))
 
 
 class FittedCox(CoxModel):
@@ -193,6 +204,17 @@ class FittedCox(CoxModel):
         seen = Censored(np.asarray(fitter.durations, float), np.asarray(fitter.event_observed, bool))
         name = f"lifelines.CoxPHFitter({', '.join(self.columns)})"
         super().__init__(fitter.params_.to_numpy(float), fitted_to=seen, name=name)
+        known, mean = (getattr(fitter, key, None) for key in ("_predicted_partial_hazards_", "_norm_mean"))
+        if known is not None and mean is not None:
+            self._mean = mean.loc[list(self.columns)].to_numpy(float)
+            seen = Censored(known["T"].to_numpy(float), known["E"].to_numpy(bool))
+            rows = SeenPredictions(seen, np.log(known["P"].to_numpy(float)), self.log_factors)
+            self.remember(Fit(PARTIAL, rows))
+
+    def log_factors(self, data: Censored) -> Array:
+        """The logarithm of the partial hazard of lifelines at the covariates of each row, (n,)."""
+        assert data.covariates is not None
+        return np.asarray((data.covariates - self._mean) @ self.coefficients)
 
     def read(self, data: Any, asked_by: str) -> Censored:
         return rows_of(self, self.fitter, self.columns, data)

@@ -15,6 +15,7 @@ from goodstein.foreign import describe, unusable
 from goodstein.models.model import Model
 from goodstein.models.unconstrained import Unconstrained, columns
 from goodstein.numerics.frameworks import Jax
+from goodstein.numerics.own_arrays import with_own_arrays
 from goodstein.types import Array
 
 Shapes = dict[str, tuple[int, ...]]
@@ -171,8 +172,9 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
     from numpyro.handlers import seed, trace
     from numpyro.infer.util import potential_energy, unconstrain_fn
 
+    name = getattr(model, "__name__", type(model).__name__)
+    model = with_own_arrays(model)  # a sampler may have seen those around it in single precision
     with Jax().context():
-        # Of arrays of NumPy JAX remembers the precision in which it first saw them, in a sampler perhaps.
         args, kwargs = jax.tree.map(
             lambda part: jax.numpy.asarray(part) if isinstance(part, np.ndarray | jax.Array) else part,
             (args, kwargs),
@@ -222,7 +224,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
         columns(shapes),
         score=lambda x: asked(slopes, x),
         logpdf=lambda x: asked(values, x),
-        name=f"numpyro model {getattr(model, '__name__', type(model).__name__)}",
+        name=f"numpyro model {name}",
     )
 
 

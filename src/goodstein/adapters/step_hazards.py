@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.constraints import asked
+from goodstein.data.rows import SeenTimes
 from goodstein.errors import InputError, refuse_rows
 from goodstein.foreign import describe
+from goodstein.models.provenance import Fit
 from goodstein.survival.data import Censored, as_censored
 from goodstein.survival.regression import SurvivalRegression
 from goodstein.types import Array
@@ -66,6 +68,10 @@ class StepRegression(SurvivalRegression):
         self._estimator = estimator
         self._known: tuple[bytes, list[Curve]] | None = None  # a test asks for the same rows several times
         super().__init__(cumulative_hazard=self._cumulative, hazard=self._rate, name=describe(estimator))
+        times = getattr(estimator, "unique_times_", None)
+        times = getattr(estimator, "event_times_", None) if times is None else times
+        if times is not None:  # all that scikit-survival keeps of the rows
+            self.remember(Fit(None, SeenTimes(np.asarray(times, float))))
 
     def read(self, data: Any, asked_by: str) -> Censored:
         """Durations with the covariates of the estimator, or the pair (X, y) that it was fitted to."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
-from goodstein.data.rows import SeenMoments
+from goodstein.data.rows import SeenMoments, SeenTimes
 from goodstein.errors import given
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import PER_NODE, Fit
@@ -51,6 +51,18 @@ def check_fitted(
                 f"of some of the rows and test it on the others: {SPLIT}.",
                 of_data=True,
                 large=f"the model is made of {_which(known)}",
+            )
+        ]
+    if isinstance(fit.rows, SeenTimes):
+        found = f"the model was fitted to {_which(known)}, with a step at each of their times"
+        return [
+            QUESTION.warned(
+                f"{model.name} was fitted to {_which(known)}, as the times that it keeps tell, with a step "
+                "at each: nothing corrects for that, and the p-value means nothing. Fit it to some rows and "
+                "test it on the others; of Cox's model test CoxModel(coefficients, fitted_to=durations).",
+                loud=True,
+                large=found,
+                small=found,
             )
         ]
     if corrected and fit.method == PER_NODE:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from goodstein.auditing.report import Check, Question
 from goodstein.auditing.skewness import carrying
 from goodstein.data.weights import effective
+from goodstein.text import about
 from goodstein.types import Array
 
 REFUSED, OF_FEW = 12.0, 0.2
@@ -21,8 +22,9 @@ def check_weights(weights: Array, diagonal: Array) -> list[Check]:
     """What is said of weights of mean one, with the diagonal of the weighted Stein matrix."""
     question, n, carried = Question("weights"), len(weights), len(weights) * carrying(diagonal)
     message = (
-        f"The rows are weighted: {n} of them are worth about {effective(weights):.3g} of equal weight, the "
-        f"largest weight is {weights.max() / n:.2g} of all, and about {carried:.3g} rows carry the statistic."
+        f"The rows are weighted: {n} of them are worth about {about(effective(weights))} of equal weight, "
+        f"the largest weight is {weights.max() / n:.2g} of all, and about {about(carried)} rows carry "
+        "the statistic."
     )
     if carried < min(REFUSED, OF_FEW * n):
         remedy = "Draw from a proposal that is wider, or closer to the model; or draw more."

@@ -36,6 +36,9 @@ SCHEMA = 1
 WIDTH = 96
 """Columns of the text."""
 
+NEARLY_NONE = 1e-5
+"""Bounds of a share below this are none: where features are heavy they shrink without end."""
+
 SHOWN = 5
 """Findings that are printed."""
 
@@ -221,11 +224,11 @@ class CheckResult(Report):
         if self.tolerance is None:
             return f"not known: {self.missing['tolerance']}"
         confidence = f"({self.tolerance.level:.0%} confidence)"
-        if self.tolerance.share == 0.0 and self.rejected:
-            return f"not known: the share that is not explained has no lower bound above zero {confidence}"
-        if self.tolerance.share == 0.0:
-            return f"perhaps not at all: the model may explain the whole population {confidence}"
         share = self.tolerance.share
+        if share < NEARLY_NONE and self.rejected:
+            return f"not known: the share that is not explained has no lower bound above zero {confidence}"
+        if share < NEARLY_NONE:
+            return f"perhaps not at all: the model may explain the whole population {confidence}"
         least = f"{share:.1%}" if share >= 5e-4 else f"{100 * share:.1g}%"
         return f"at least {least} of the population is not explained {confidence}"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from goodstein.conditional.data import Paired
-from goodstein.constraints import check_count
+from goodstein.constraints import check_count, check_flag
 from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
@@ -26,9 +27,9 @@ RESOLVED = 1e-9
 class Trends:
     """Functions of covariates whose matrix of second moments over the data is the identity.
 
-    They span the constant and the polynomials up to a degree in the ranks of every covariate, or of one. A
-    model of y given x says nothing of x, so that they may come from the covariates of the data; ranks mind
-    neither units nor outliers.
+    They span the constant and the polynomials up to a degree in the ranks of every covariate, or of one; with
+    `pairs` also the products of ranks of every two. A model of y given x says nothing of x, so that they may
+    come from the covariates of the data; ranks mind neither units nor outliers.
     """
 
     ordered: Array
@@ -36,16 +37,19 @@ class Trends:
     degree: int
     covariate: int | None
     rotation: Array
+    pairs: bool = False
 
     @classmethod
-    def of(cls, x: Array, degree: int, covariate: int | None = None) -> Trends:
+    def of(cls, x: Array, degree: int, covariate: int | None = None, pairs: bool = False) -> Trends:
         """Those of covariates (n, p)."""
         some = x if covariate is None else x[:, [covariate]]
-        raw = cls(np.sort(some, axis=0), degree, covariate, np.eye(1 + degree * some.shape[1]))
+        p = some.shape[1]
+        size = 1 + degree * p + (p * (p - 1) // 2 if pairs else 0)
+        raw = cls(np.sort(some, axis=0), degree, covariate, np.eye(size), pairs)
         every = raw(x)
         values, vectors = np.linalg.eigh(every.T @ every / len(x))
         kept = values > RESOLVED * values[-1]
-        return cls(raw.ordered, degree, covariate, vectors[:, kept] / np.sqrt(values[kept]))
+        return cls(raw.ordered, degree, covariate, vectors[:, kept] / np.sqrt(values[kept]), pairs)
 
     def __call__(self, x: Array) -> Array:
         """At rows of covariates, (n, p) to (n, functions)."""
@@ -53,6 +57,9 @@ class Trends:
         some = x if self.covariate is None else x[:, [self.covariate]]
         for column, known in zip(some.T, self.ordered.T, strict=True):
             columns.append(legendre(shares_below(column, known), self.degree)[:, 1:])
+        if self.pairs:
+            first = [column[:, :1] for column in columns[1:]]
+            columns += [one * other for one, other in combinations(first, 2)]
         return np.asarray(np.hstack(columns) @ self.rotation)
 
 
@@ -68,6 +75,7 @@ class TrendView(FiniteView):
 
     takes: ClassVar[type[Data] | None] = Paired
     usual_trend = 3
+    pairs: bool = False
 
     def check_trends(self) -> None:
         """Raise where the fields cannot be what they are."""
@@ -85,16 +93,12 @@ class TrendView(FiniteView):
                 f"{x.shape[1] - 1}."
             )
         fitted = copy.copy(self)
-        object.__setattr__(fitted, "trends", Trends.of(x, self.trend, self.covariate))
+        object.__setattr__(fitted, "trends", Trends.of(x, self.trend, self.covariate, self.pairs))
         return fitted
 
     def along_what(self, names: Names = None) -> str:
         """Along what, in words; with names of covariates, where they are known."""
-        if self.trend == 0:
-            return ""
-        if self.covariate is None:
-            return f" along `{names[0]}`" if names and len(names) == 1 else " along all covariates"
-        return f" along `{names[self.covariate]}`" if names else f" along covariate {self.covariate}"
+        return along_what(self.covariate, self.trend, self.pairs, names)
 
     def __repr__(self) -> str:
         inside = [] if self.operator is None else [f"operator={self.operator!r}"]
@@ -102,7 +106,26 @@ class TrendView(FiniteView):
 
     def _arguments(self) -> list[str]:
         own = [] if self.covariate is None else [f"covariate={self.covariate}"]
-        return own if self.trend == self.usual_trend else [*own, f"trend={self.trend}"]
+        own += [] if self.trend == self.usual_trend else [f"trend={self.trend}"]
+        return [*own, "pairs=True"] if self.pairs else own
+
+
+def along_what(covariate: int | None, trend: int, pairs: bool, names: Names = None) -> str:
+    """Along what covariates a view looks, in words."""
+    if trend == 0:
+        return ""
+    if pairs:
+        return " where two covariates are large or small together"
+    if covariate is None:
+        return f" along `{names[0]}`" if names and len(names) == 1 else " along all covariates"
+    return f" along `{names[covariate]}`" if names else f" along covariate {covariate}"
+
+
+def require_pairs(trend: int, covariate: int | None, pairs: bool, name: str) -> None:
+    """Raise where products of two covariates cannot be looked at."""
+    check_flag(pairs, "pairs", of=name)
+    if pairs and (trend == 0 or covariate is not None):
+        raise InputError(f"{name}(pairs=True) looks at all covariates, and needs a `trend`, such as trend=1.")
 
 
 def along(features: Array, curves: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +23,9 @@ FEW = 12
 
 DECIMALS = 6
 """Numbers with at most so many decimals count as rounded."""
+
+PREDICTED = 8
+"""Decimals of predictions that two ways to calculate them agree in."""
 
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -132,6 +136,63 @@ def _log_chance(counts: Counter[bytes]) -> float:
     often = np.fromiter(counts.values(), np.float64, len(counts))
     n = often.sum()
     return float(gammaln(n + 1.0) + (often * np.log(often / n) - gammaln(often + 1.0)).sum())
+
+
+class SeenPredictions(SeenRows):
+    """Rows of a regression that are also known by what it predicts for them, (n,), up to so many digits.
+
+    Where outcomes are tied, as durations in weeks are, a part of the rows is not known again by these alone.
+    `predict` is a function of data that returns the predictions; these are numbers of the size of one.
+    """
+
+    def __init__(self, data: Any, predicted: Array, predict: Callable[[Any], Array]) -> None:
+        super().__init__(data)
+        self._predict = predict
+        self._both = SeenRows(_beside(self.values, predicted))
+
+    def among(self, data: Any) -> BoolArray:
+        known = super().among(data)
+        if known.any() or as_rows(data).shape[1] != self.values.shape[1]:
+            return known
+        known = self._both.among(_beside(as_rows(data), self._predict(data)))
+        ended = data.ended if isinstance(data, Data) else None
+        if ended is None or not ended.any() or known[ended].mean() >= 0.5 * known.mean():
+            return known
+        # Others with the same covariates, who were all watched up to the same day.
+        return np.zeros(len(known), bool)
+
+
+def _beside(rows: Array, predicted: Array) -> Array:
+    """Rows with what is predicted for them; two ways to calculate that differ by less than a digit here."""
+    return np.column_stack([rows, np.round(predicted, PREDICTED)])
+
+
+class SeenTimes:
+    """What is left of durations in an estimator that keeps the times at which some ended, each once.
+
+    Data are recognised, all of them, if they end at these times and no others, unless others would too: with
+    b of them at a time, that is met again by other data with the probability 1 − e^{−b}.
+    Where durations are neither rounded nor tied, every one that equals one of the times is recognised.
+    """
+
+    def __init__(self, times: Array) -> None:
+        self.times = np.unique(times)
+
+    def __len__(self) -> int:
+        return 0
+
+    def among(self, data: Any) -> BoolArray:
+        """Which of the data are such durations, (n,)."""
+        t = as_rows(data)[:, 0]
+        known = np.isin(t, self.times)
+        if not known.any():
+            return known
+        different, often = np.unique(t, return_counts=True)
+        tied, rounded = len(different) < len(t), np.round(t, DECIMALS) == t
+        if not tied and not rounded[known].all():
+            return known
+        same = np.array_equal(different, self.times)
+        return known & (same and np.log(-np.expm1(-often)).sum() < np.log(CHANCE))
 
 
 class SeenMoments:

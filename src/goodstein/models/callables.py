@@ -100,6 +100,7 @@ class Batched:
         self, function: Function, kind: Kind, framework: Framework, convention: Convention, settled: bool
     ) -> None:
         self.kind, self.framework, self.convention, self.settled = kind, framework, convention, settled
+        function = framework.own(function)
         inner = framework.over_rows(function) if convention.by_row else function
 
         def native(x: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from goodstein.numerics.own_arrays import with_own_arrays
 from goodstein.types import Array
 
 Function: TypeAlias = Callable[[Any], Any]
@@ -44,6 +45,10 @@ class Framework(ABC):
     @abstractmethod
     def over_rows(self, function: Function) -> Any:
         """Turn a function of one row into one of all rows."""
+
+    def own(self, function: Function) -> Function:
+        """Return the same function, with what is around it such that the framework can use it."""
+        return function
 
     def compiled(self, function: Function) -> Function:
         """Return the same function, made faster where the framework can."""
@@ -84,6 +89,11 @@ class Jax(Framework):
         import jax.numpy as jnp
 
         return jnp.asarray(x)
+
+    def own(self, function: Function) -> Function:
+        import jax
+
+        return function if jax.config.jax_enable_x64 else with_own_arrays(function)
 
     def over_rows(self, function: Function) -> Any:
         import jax

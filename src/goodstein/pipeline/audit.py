@@ -49,7 +49,7 @@ from goodstein.operators.mode_search import check_missing
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.stein.features import squared_norms_of
-from goodstein.text import brief
+from goodstein.text import about, brief
 from goodstein.types import Array
 
 
@@ -239,7 +239,7 @@ def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[C
     allowed = null is not None and null.allows(dependence)
     if not dependence.found or not (dependence.clear or (allowed and not named)):
         return []
-    n, worth = dependence.n, _few_digits(dependence.effective)
+    n, worth = dependence.n, about(dependence.effective)
     how = "depend on each other in the order in which they come"
     if dependence.stated:
         how = "are draws of Markov chains"
@@ -278,11 +278,6 @@ def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[C
         large = f"in their order {n} rows are worth about {worth}; if it means nothing, shuffle them"
     message += f" {SHUFFLE.capitalize()}."
     return [question.warned(message, loud=dependence.certain, large=large)]
-
-
-def _few_digits(number: float) -> str:
-    """Three digits, without an exponent where that can be."""
-    return f"{float(f'{number:.3g}'):g}"
 
 
 def check_groups(problem: Problem, null: Null, thorough: bool = True) -> list[Check]:

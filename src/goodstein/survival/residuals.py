@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.conditional.operator import require_kernel
+from goodstein.conditional.trends import Trends, along_what, require_pairs
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.finite import OwnFunctions, refuse_kernel
 from goodstein.numerics.polynomials import legendre
+from goodstein.operators.views.base import Names
+from goodstein.operators.views.columns import as_column
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.stein.pairwise import Pairwise
 from goodstein.survival.checks import check_events
@@ -57,6 +61,9 @@ class CoxResiduals(DurationOperator):
         Highest degree of the polynomials.
     covariate_kernel
         As in :class:`Martingale`.
+    covariate, trend, pairs
+        As in :class:`Timing`: with a `trend` the functions of covariates are polynomials in their ranks, of
+        all or of one, in the place of those of a kernel, and with `pairs` products of two ranks.
 
     References
     ----------
@@ -76,6 +83,10 @@ class CoxResiduals(DurationOperator):
 
     degree: int = 2
     covariate_kernel: Any = None
+    covariate: int | None = field(default=None, kw_only=True)
+    trend: int = field(default=0, kw_only=True)
+    pairs: bool = field(default=False, kw_only=True)
+    trends: Trends | None = field(default=None, init=False)
 
     changes_model = True  # its features depend on who is at risk beside them
     needs_scale = False  # no annotations: not fields
@@ -84,8 +95,24 @@ class CoxResiduals(DurationOperator):
     corrects_fit = True
 
     def __post_init__(self) -> None:
-        check_count(self.degree, "`degree` of CoxResiduals")
+        check_count(self.degree, "`degree` of CoxResiduals", 0)
         require_kernel(self.covariate_kernel, "covariate_kernel")
+        check_count(self.trend, "trend", 0, of="CoxResiduals")
+        require_pairs(self.trend, self.covariate, self.pairs, "CoxResiduals")
+        if self.covariate is not None:
+            object.__setattr__(self, "covariate", as_column(self.covariate, "`covariate` of CoxResiduals"))
+            if self.trend == 0:
+                reason = f"CoxResiduals(covariate={self.covariate}) needs a `trend`, such as trend=3."
+                raise InputError(reason)
+        if self.trend and self.covariate_kernel is not None:
+            raise InputError("CoxResiduals takes a `trend` or a `covariate_kernel`, not both.")
+
+    def looks_at(self, names: Names = None) -> str:
+        """What it looks at, in a few words."""
+        if self.trend == 0:
+            return "who has the events"
+        where = along_what(self.covariate, self.trend, self.pairs, names)
+        return f"how many events there are{where}{', early and late' if self.degree else ''}"
 
     def default_kernel(self) -> Kernel:
         return OwnFunctions()
@@ -94,18 +121,30 @@ class CoxResiduals(DurationOperator):
         return refuse_kernel(self, kernel)
 
     def __repr__(self) -> str:
-        kernel = "" if self.covariate_kernel is None else f", covariate_kernel={self.covariate_kernel!r}"
-        return f"CoxResiduals({self.degree}{kernel})"
+        said = [] if self.covariate_kernel is None else [f"covariate_kernel={self.covariate_kernel!r}"]
+        said += [] if self.covariate is None else [f"covariate={self.covariate}"]
+        said += [f"trend={self.trend}"] if self.trend else []
+        said += ["pairs=True"] if self.pairs else []
+        return f"CoxResiduals({', '.join([str(self.degree), *said])})"
 
     def fitted(self, data: Censored, domain: Domain) -> CoxResiduals:
         if data.covariates is None:
             raise InputError("CoxResiduals() needs durations with covariates.", argument="data")
-        return replace(self, covariate_kernel=covariate_kernel(self.covariate_kernel, data.covariates))
+        if self.trend == 0:
+            return replace(self, covariate_kernel=covariate_kernel(self.covariate_kernel, data.covariates))
+        columns = data.covariates.shape[1]
+        if self.covariate is not None and self.covariate >= columns:
+            raise InputError(f"{self!r} looks along a covariate beyond the columns 0 to {columns - 1}.")
+        fitted = copy.copy(self)
+        trends = Trends.of(data.covariates, self.trend, self.covariate, self.pairs)
+        object.__setattr__(fitted, "trends", trends)
+        return fitted
 
     def features(self, model: CoxModel, domain: Domain, data: Censored) -> FiniteFeatures:
         """ξ_i of all products, (n, (degree + 1)·r)."""
         assert data.covariates is not None
-        psi = Landmarks.of(self.covariate_kernel, data.covariates)(data.covariates)
+        functions = self.trends or Landmarks.of(self.covariate_kernel, data.covariates)
+        psi = functions(data.covariates)
         return FiniteFeatures(event_features(model, data, psi, self.degree))
 
     def require(self, data: Censored, model: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.conditional.trends import Trends, TrendView, along
+from goodstein.conditional.trends import Trends, TrendView, along, require_pairs
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
@@ -49,6 +49,9 @@ class Timing(TrendView):
         The place of the covariate along which to look; None takes all of them, one at a time.
     trend
         The degree of the polynomials in its ranks; 0 looks at times alone.
+    pairs
+        Whether to look along products of ranks of every two covariates too: whether what one does depends on
+        the other.
 
     References
     ----------
@@ -77,6 +80,7 @@ class Timing(TrendView):
     operator: Operator | None = None
     covariate: int | None = field(default=None, kw_only=True)
     trend: int = field(default=0, kw_only=True)
+    pairs: bool = field(default=False, kw_only=True)
     trends: Trends | None = field(default=None, init=False, repr=False)
 
     takes = Censored
@@ -91,6 +95,7 @@ class Timing(TrendView):
             raise InputError(f"`operator` of Timing must be Martingale(), got {inside!r}.")
         check_count(self.degree, "`degree` of Timing", 0)
         self.check_trends()
+        require_pairs(self.trend, self.covariate, self.pairs, "Timing")
         if self.covariate is not None and self.trend == 0:
             raise InputError(f"Timing(covariate={self.covariate}) needs a `trend`, such as trend=3.")
 

@@ -29,6 +29,7 @@ from goodstein.operators.base import Operator
 from goodstein.pipeline.audit import quick_audit, require_valid
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.problems.problem import Problem
+from goodstein.text import about
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
@@ -103,7 +104,7 @@ def assert_samples(
     require_valid([quick_audit(problem, np.random.default_rng(seeds[0]))])
     pvalues, least = _of_parts(problem, parts_for(false_alarms), workers, generator)
     if combined(least) > false_alarms:
-        worth = f"worth about {problem.dependence.effective:.3g} independent ones"
+        worth = f"worth about {about(problem.dependence.effective)} independent ones"
         raise InputError(
             f"{len(problem.data)} draws, {worth}, are too few to find anything wrong at a rate of "
             f"{false_alarms:g}.",
@@ -154,8 +155,8 @@ def _message(problem: Problem, found: float, pvalues: Array, false_alarms: float
     shown = ", ".join(f"{p:.2g}" for p in pvalues)
     lines = [
         f"The draws are not from {problem.model.name}: p = {found:.1g} (false alarms: {false_alarms:g}).",
-        f"  {n} draws, worth about {worth:.3g} independent ones; p-values of {len(pvalues)} parts of them: "
-        f"{shown}.",
+        f"  {n} draws, worth about {about(worth)} independent ones; p-values of {len(pvalues)} parts of them"
+        f": {shown}.",
     ]
     try:
         explained = explain_problem(problem, NULL, level=0.05, rng=np.random.default_rng(0))
