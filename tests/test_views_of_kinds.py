@@ -49,6 +49,44 @@ def test_timing_is_the_weighted_difference_of_observed_and_expected_events():
     assert tau[:, 0].sum() == pytest.approx(3 - model.cumulative_hazard(data.durations).sum())
 
 
+def test_standardised_timing_is_in_units_of_the_variation_given_who_is_at_risk():
+    rng = np.random.default_rng(2)
+    model = as_survival_model(gs.families.Weibull(2.0, 1.7))
+    entry = np.where(rng.random(40) < 0.5, 0.3, 0.0)
+    data = gs.Censored(entry + rng.uniform(0.1, 3.0, 40), rng.random(40) < 0.6, entry)
+    tau = gs.Timing(3).features(model, model.domain, data).tau
+    # ∫ w_k w_l Ȳ dΛ₀, in u with dΛ₀ = du/(1 − u), from every entry to every end.
+    ends, starts = (-np.expm1(-model.cumulative_hazard(t)) for t in (data.durations, np.maximum(entry, 1e-9)))
+
+    def variation(k, m):
+        return np.mean(
+            [
+                quad(lambda u: weight(k)(u) * weight(m)(u) / (1 - u), a, b)[0]
+                for a, b in zip(starts, ends, strict=True)
+            ]
+        )
+
+    covariance = np.array([[variation(k, m) for m in range(4)] for k in range(4)])
+    expected = tau @ np.linalg.solve(covariance, tau.T)
+    found = gs.Timing(3, standardised=True).features(model, model.domain, data).tau
+    np.testing.assert_allclose(found @ found.T, expected, atol=1e-6 * np.abs(expected).max())
+    assert repr(gs.Timing(5, standardised=True)) == "Timing(5, standardised=True)"
+
+
+def test_the_collection_of_durations_sees_a_hazard_that_rises_when_few_are_at_risk():
+    found = 0
+    for k in range(10):
+        rng = np.random.default_rng(k)
+        v, end = rng.exponential(size=150), rng.uniform(0.0, 3.0, 150)
+        late = np.where(v > 1.6, 1.6 + (v - 1.6) / 6, v)
+        data = gs.Censored(np.minimum(late, end), late <= end)
+        found += (
+            gs.aggregated_test(data, gs.families.Exponential(1.0), null=gs.MonteCarlo(99), rng=k).pvalue
+            <= 0.05
+        )
+    assert found >= 7, found
+
+
 def test_timing_sees_late_events_that_a_smooth_function_of_the_distribution_does_not():
     found = {"late": 0, "smooth": 0}
     for k in range(10):

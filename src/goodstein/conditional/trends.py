@@ -14,12 +14,10 @@ from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
+from goodstein.numerics.roots import inverse_root
 from goodstein.operators.views.base import FiniteView, Names
 from goodstein.operators.views.columns import as_column
 from goodstein.types import Array
-
-RESOLVED = 1e-9
-"""Combinations of functions that vary by less than this share of the largest are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +41,7 @@ class Trends:
         some = x if covariate is None else x[:, [covariate]]
         raw = cls(np.sort(some, axis=0), degree, covariate, np.eye(1 + degree * some.shape[1]))
         every = raw(x)
-        values, vectors = np.linalg.eigh(every.T @ every / len(x))
-        kept = values > RESOLVED * values[-1]
-        return cls(raw.ordered, degree, covariate, vectors[:, kept] / np.sqrt(values[kept]))
+        return cls(raw.ordered, degree, covariate, inverse_root(every.T @ every / len(x)))
 
     def __call__(self, x: Array) -> Array:
         """At rows of covariates, (n, p) to (n, functions)."""
