@@ -205,36 +205,55 @@ def test_residuals_are_scores_about_a_curve():
 
 
 class Scripted:
-    """A sampler whose draws are known: y = x + the next number."""
+    """A sampler whose draws are known: y = x + the next number, the same for all n rows."""
 
-    def __init__(self, steps):
-        self.steps, self.k = steps, 0
+    def __init__(self, steps, n):
+        self.steps, self.n, self.k = steps, n, 0
 
     def __call__(self, x, rng):
-        self.k += 1
-        return x + self.steps[(self.k - 1) % len(self.steps)]
+        calls = self.k + np.arange(len(x)) // self.n
+        self.k += len(x) // self.n
+        return x + self.steps[calls % len(self.steps)]
 
 
-def scripted(steps):
-    return gs.ConditionalModel(score=lambda y, x: x - y, sample=Scripted(steps))
+def scripted(steps, n):
+    return gs.ConditionalModel(score=lambda y, x: x - y, sample=Scripted(steps, n))
 
 
 def test_residuals_against_draws_by_hand():
     """Of six draws three give mean and deviation, and the others what is expected."""
     steps = np.array([-1.0, 0.0, 2.5, 0.3, -0.4, 1.7])
     x, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.5, 0.0, 2.2, 5.0])
-    problem = compose(gs.Paired(x, y), scripted(steps), operator=gs.DrawnResiduals(2, trend=0, draws=6))
+    problem = compose(gs.Paired(x, y), scripted(steps, 4), operator=gs.DrawnResiduals(2, trend=0, draws=6))
     z, other = ((value - steps[:3].mean()) / steps[:3].std() for value in (y - x, steps[3:]))
     np.testing.assert_allclose(problem.features.tau[:, 0], z**2 - (other**2).mean())
-    ranks = compose(gs.Paired(x, y), scripted(steps), operator=gs.DrawnRanks(1, draws=6)).features.tau
+    ranks = compose(gs.Paired(x, y), scripted(steps, 4), operator=gs.DrawnRanks(1, draws=6)).features.tau
     u = np.array([percentileofscore(steps[:3], value, "mean") for value in [*(y - x), *steps[3:]]]) / 100
     np.testing.assert_allclose(ranks[:, 0], np.sqrt(3) * (2 * u[:4] - 2 * u[4:].mean()), atol=1e-12)
+
+
+def test_draws_of_many_rows_are_made_in_parts_of_which_each_row_keeps_its_own(monkeypatch):
+    monkeypatch.setattr("goodstein.conditional.given_draws.CHUNK", 80)
+    x = np.linspace(-1, 1, 7)
+    model = gs.ConditionalModel.gaussian(lambda x: 100 * x, 1.0)
+    seen = compose(gs.Paired(x, 100 * x), model, operator=gs.DrawnResiduals(1, trend=0, draws=40))
+    assert np.abs(seen.features.tau).max() < 1.5
+
+
+def test_the_collection_of_pairs_sees_a_wave_of_the_mean():
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1, 1, 200)
+    model, wave = gs.ConditionalModel.gaussian(lambda x: x, 1.0), 0.6 * np.sin(9 * x)
+    result = gs.aggregated_test((x, x + wave + rng.normal(size=200)), model, null=gs.MonteCarlo(99), rng=1)
+    best = max(result.members, key=lambda member: member.evidence)
+    assert result.pvalue == 0.01
+    assert repr(best.operator) == "DrawnResiduals(1, trend=8, draws=500)"
 
 
 def test_simulated_samples_of_pairs_share_their_draws():
     """x is the same array: 100 draws are made for each view and for its audit, not for each of 19 samples."""
     steps = np.random.default_rng(1).normal(size=997)
-    model, x = scripted(steps), np.linspace(-1, 1, 30)
+    model, x = scripted(steps, 30), np.linspace(-1, 1, 30)
     operators, null = [gs.DrawnResiduals(1), gs.DrawnResiduals(1, trend=0)], gs.MonteCarlo(19)
     gs.aggregated_test((x, x + steps[:30]), model, operators=operators, null=null, audit=False, rng=1)
     assert model._functions["sample"].k < 19 + 6 * 100
