@@ -512,6 +512,7 @@ OPERATORS = [
     OperatorCase("Martingale, regression", gs.Martingale(), REGRESSION, followed(0.5), followed(-1.0)),
     OperatorCase("CoxResiduals", gs.CoxResiduals(), gs.CoxModel([-0.5]), followed(0.5), followed(-1.0)),
     OperatorCase("Timing", gs.Timing(), HAZARD, lifetimes(1), lifetimes(3)),
+    OperatorCase("Timing, all alike", gs.Timing(standardised=True), HAZARD, lifetimes(1), lifetimes(3)),
     OperatorCase("Survival", gs.Survival(), HAZARD, lifetimes(1), lifetimes(3)),
     OperatorCase("ProportionalHazards", gs.ProportionalHazards(), HAZARD, lifetimes(1), lifetimes(3)),
     OperatorCase("Conditional", gs.Conditional(), CONDITIONAL, pairs(0.0), pairs(1.0)),

@@ -360,7 +360,7 @@ SIGNATURES = [
     (gs.GradientFree, "(proposal)"),
     (gs.Counts, "(degree=1, operator=None)"),
     (gs.Harmonics, "(degree=1, operator=None)"),
-    (gs.Timing, "(degree=1, operator=None, *, covariate=None, trend=0, pairs=False)"),
+    (gs.Timing, "(degree=1, operator=None, *, covariate=None, trend=0, pairs=False, standardised=False)"),
     (gs.Residuals, "(degree=0, covariate=None, trend=3, operator=None)"),
     (gs.DrawnResiduals, "(degree=1, covariate=None, trend=3, draws=100, seed=0)"),
     (gs.DrawnRanks, "(degree=4, covariate=None, trend=0, draws=100, seed=0)"),

@@ -49,6 +49,44 @@ def test_timing_is_the_weighted_difference_of_observed_and_expected_events():
     assert tau[:, 0].sum() == pytest.approx(3 - model.cumulative_hazard(data.durations).sum())
 
 
+def test_standardised_timing_is_in_units_of_the_variation_given_who_is_at_risk():
+    rng = np.random.default_rng(2)
+    model = as_survival_model(gs.families.Weibull(2.0, 1.7))
+    entry = np.where(rng.random(40) < 0.5, 0.3, 0.0)
+    data = gs.Censored(entry + rng.uniform(0.1, 3.0, 40), rng.random(40) < 0.6, entry)
+    tau = gs.Timing(3).features(model, model.domain, data).tau
+    # ∫ w_k w_l Ȳ dΛ₀, in u with dΛ₀ = du/(1 − u), from every entry to every end.
+    ends, starts = (-np.expm1(-model.cumulative_hazard(t)) for t in (data.durations, np.maximum(entry, 1e-9)))
+
+    def variation(k, m):
+        return np.mean(
+            [
+                quad(lambda u: weight(k)(u) * weight(m)(u) / (1 - u), a, b)[0]
+                for a, b in zip(starts, ends, strict=True)
+            ]
+        )
+
+    covariance = np.array([[variation(k, m) for m in range(4)] for k in range(4)])
+    expected = tau @ np.linalg.solve(covariance, tau.T)
+    found = gs.Timing(3, standardised=True).features(model, model.domain, data).tau
+    np.testing.assert_allclose(found @ found.T, expected, atol=1e-6 * np.abs(expected).max())
+    assert repr(gs.Timing(5, standardised=True)) == "Timing(5, standardised=True)"
+
+
+def test_the_collection_of_durations_sees_a_hazard_that_rises_when_few_are_at_risk():
+    found = 0
+    for k in range(10):
+        rng = np.random.default_rng(k)
+        v, end = rng.exponential(size=150), rng.uniform(0.0, 3.0, 150)
+        late = np.where(v > 1.6, 1.6 + (v - 1.6) / 6, v)
+        data = gs.Censored(np.minimum(late, end), late <= end)
+        found += (
+            gs.aggregated_test(data, gs.families.Exponential(1.0), null=gs.MonteCarlo(99), rng=k).pvalue
+            <= 0.05
+        )
+    assert found >= 7, found
+
+
 def test_timing_sees_late_events_that_a_smooth_function_of_the_distribution_does_not():
     found = {"late": 0, "smooth": 0}
     for k in range(10):
@@ -167,36 +205,55 @@ def test_residuals_are_scores_about_a_curve():
 
 
 class Scripted:
-    """A sampler whose draws are known: y = x + the next number."""
+    """A sampler whose draws are known: y = x + the next number, the same for all n rows."""
 
-    def __init__(self, steps):
-        self.steps, self.k = steps, 0
+    def __init__(self, steps, n):
+        self.steps, self.n, self.k = steps, n, 0
 
     def __call__(self, x, rng):
-        self.k += 1
-        return x + self.steps[(self.k - 1) % len(self.steps)]
+        calls = self.k + np.arange(len(x)) // self.n
+        self.k += len(x) // self.n
+        return x + self.steps[calls % len(self.steps)]
 
 
-def scripted(steps):
-    return gs.ConditionalModel(score=lambda y, x: x - y, sample=Scripted(steps))
+def scripted(steps, n):
+    return gs.ConditionalModel(score=lambda y, x: x - y, sample=Scripted(steps, n))
 
 
 def test_residuals_against_draws_by_hand():
     """Of six draws three give mean and deviation, and the others what is expected."""
     steps = np.array([-1.0, 0.0, 2.5, 0.3, -0.4, 1.7])
     x, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.5, 0.0, 2.2, 5.0])
-    problem = compose(gs.Paired(x, y), scripted(steps), operator=gs.DrawnResiduals(2, trend=0, draws=6))
+    problem = compose(gs.Paired(x, y), scripted(steps, 4), operator=gs.DrawnResiduals(2, trend=0, draws=6))
     z, other = ((value - steps[:3].mean()) / steps[:3].std() for value in (y - x, steps[3:]))
     np.testing.assert_allclose(problem.features.tau[:, 0], z**2 - (other**2).mean())
-    ranks = compose(gs.Paired(x, y), scripted(steps), operator=gs.DrawnRanks(1, draws=6)).features.tau
+    ranks = compose(gs.Paired(x, y), scripted(steps, 4), operator=gs.DrawnRanks(1, draws=6)).features.tau
     u = np.array([percentileofscore(steps[:3], value, "mean") for value in [*(y - x), *steps[3:]]]) / 100
     np.testing.assert_allclose(ranks[:, 0], np.sqrt(3) * (2 * u[:4] - 2 * u[4:].mean()), atol=1e-12)
+
+
+def test_draws_of_many_rows_are_made_in_parts_of_which_each_row_keeps_its_own(monkeypatch):
+    monkeypatch.setattr("goodstein.conditional.given_draws.CHUNK", 80)
+    x = np.linspace(-1, 1, 7)
+    model = gs.ConditionalModel.gaussian(lambda x: 100 * x, 1.0)
+    seen = compose(gs.Paired(x, 100 * x), model, operator=gs.DrawnResiduals(1, trend=0, draws=40))
+    assert np.abs(seen.features.tau).max() < 1.5
+
+
+def test_the_collection_of_pairs_sees_a_wave_of_the_mean():
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-1, 1, 200)
+    model, wave = gs.ConditionalModel.gaussian(lambda x: x, 1.0), 0.6 * np.sin(9 * x)
+    result = gs.aggregated_test((x, x + wave + rng.normal(size=200)), model, null=gs.MonteCarlo(99), rng=1)
+    best = max(result.members, key=lambda member: member.evidence)
+    assert result.pvalue == 0.01
+    assert repr(best.operator) == "DrawnResiduals(1, trend=8, draws=500)"
 
 
 def test_simulated_samples_of_pairs_share_their_draws():
     """x is the same array: 100 draws are made for each view and for its audit, not for each of 19 samples."""
     steps = np.random.default_rng(1).normal(size=997)
-    model, x = scripted(steps), np.linspace(-1, 1, 30)
+    model, x = scripted(steps, 30), np.linspace(-1, 1, 30)
     operators, null = [gs.DrawnResiduals(1), gs.DrawnResiduals(1, trend=0)], gs.MonteCarlo(19)
     gs.aggregated_test((x, x + steps[:30]), model, operators=operators, null=null, audit=False, rng=1)
     assert model._functions["sample"].k < 19 + 6 * 100

@@ -80,6 +80,12 @@ def size_tables() -> Iterator[Table]:
             true({"Weibull, 60 % censored": weibull}, timing, (100,), censoring=censoring(weibull, 0.6)),
             true(
                 {"Exponential, 30 % censored": exponential},
+                alone(gs.Timing(5, standardised=True), null=SIMULATED),
+                (50,),
+                censoring=EXPONENTIALLY,
+            ),
+            true(
+                {"Exponential, 30 % censored": exponential},
                 collection(SIMULATED),
                 (30, 100),
                 censoring=EXPONENTIALLY,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.conditional.given_draws import Functions, GivenDraws
 from goodstein.conditional.trends import Trends
@@ -64,7 +65,8 @@ class DrawnRanks(GivenDraws):
     trends: Trends | None = field(default=None, init=False, repr=False)
     _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
-    usual_trend = 0  # no annotation: not a field
+    usual_trend = 0  # no annotations: not fields
+    bounded = True
 
     def __post_init__(self) -> None:
         check_count(self.degree, "degree", of="DrawnRanks")
@@ -74,11 +76,25 @@ class DrawnRanks(GivenDraws):
         return "the distribution of residuals" + self.along_what()
 
     def functions(self, draws: Array, model: Any) -> Functions:
+        half, size = len(draws), draws[0].size
+        # One search for all: what has two parts is ordered by the first, here the place of an outcome.
+        known = _placed(np.sort(draws.reshape(half, size), axis=0).T).ravel()
+        before = 2 * half * np.arange(size)
+
         def ranked(y: Array) -> Array:
-            u = ((draws < y).mean(axis=0) + (draws <= y).mean(axis=0)) / 2.0
+            at = _placed(y.reshape(size, 1)).ravel()
+            below = np.searchsorted(known, at) + np.searchsorted(known, at, side="right") - before
+            u = (below / (2.0 * half)).reshape(y.shape)
             return np.asarray(legendre(u, self.degree)[..., 1:].reshape(len(y), -1))
 
         return ranked
 
     def _arguments(self) -> list[str]:
         return [str(self.degree), *super()._arguments()]
+
+
+def _placed(values: Array) -> npt.NDArray[np.complex128]:
+    """Numbers (places, c) whose real part is their place."""
+    found = np.empty(values.shape, np.complex128)
+    found.real, found.imag = np.arange(len(values))[:, None], values
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from goodstein.constraints import MOST_DRAWS, check_count, check_seed
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, given
 from goodstein.lazy import Kept
+from goodstein.numerics.ranges import cut
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
 
@@ -26,6 +27,9 @@ Functions = Callable[[Array], Array]
 
 PROBES = 20
 """Samples in which the sizes of features are compared."""
+
+CHUNK = 1 << 18
+"""Outcomes that are drawn at a time."""
 
 
 class GivenDraws(TrendView):
@@ -41,6 +45,8 @@ class GivenDraws(TrendView):
 
     operator = None
     conditions_suffice = True
+    bounded: ClassVar[bool] = False
+    """Whether no tail is too heavy for the functions."""
 
     @abstractmethod
     def functions(self, draws: Array, model: Any) -> Functions:
@@ -94,9 +100,15 @@ class GivenDraws(TrendView):
     def _drawn(self, model: ConditionalModel, domain: Domain, data: Paired) -> tuple[Functions, Array]:
         """The functions, and the means of other draws."""
         self._require_sampler(model)
-        rng, half = np.random.default_rng([self.seed, 6]), self.draws // 2
-        drawn = [data.drawn(model, domain, rng).outcomes for _ in range(self.draws)]
-        functions = self.functions(np.stack(drawn[:half]), model)
+        rng, (n, q) = np.random.default_rng([self.seed, 6]), data.outcomes.shape
+        # All draws of some rows at once, each row as often as it has draws.
+        parts = [
+            data.take(np.tile(np.arange(n)[rows], self.draws)).drawn(model, domain, rng).outcomes
+            for rows in cut(0, n, max(1, CHUNK // self.draws))
+        ]
+        drawn = np.concatenate([part.reshape(self.draws, -1, q) for part in parts], axis=1)
+        half = self.draws // 2
+        functions = self.functions(drawn[:half], model)
         return functions, np.mean([functions(outcomes) for outcomes in drawn[half:]], axis=0)
 
     def _require_sampler(self, model: Any) -> None:

@@ -15,12 +15,10 @@ from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
+from goodstein.numerics.roots import inverse_root
 from goodstein.operators.views.base import FiniteView, Names
 from goodstein.operators.views.columns import as_column
 from goodstein.types import Array
-
-RESOLVED = 1e-9
-"""Combinations of functions that vary by less than this share of the largest are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +45,7 @@ class Trends:
         size = 1 + degree * p + (p * (p - 1) // 2 if pairs else 0)
         raw = cls(np.sort(some, axis=0), degree, covariate, np.eye(size), pairs)
         every = raw(x)
-        values, vectors = np.linalg.eigh(every.T @ every / len(x))
-        kept = values > RESOLVED * values[-1]
-        return cls(raw.ordered, degree, covariate, vectors[:, kept] / np.sqrt(values[kept]), pairs)
+        return cls(raw.ordered, degree, covariate, inverse_root(every.T @ every / len(x)), pairs)
 
     def __call__(self, x: Array) -> Array:
         """At rows of covariates, (n, p) to (n, functions)."""

@@ -106,6 +106,15 @@ def over_survival(v: Array, degree: int) -> Array:
     return np.asarray(_sizes(degree) * np.stack(integrals, axis=-1))
 
 
+@lru_cache(maxsize=16)
+def products(degree: int) -> Array:
+    """∫₀¹ w_k w_l w_m du, k, l ≤ degree, m ≤ 2·degree: w_k w_l = Σ_m of these times w_m."""
+    nodes, weights = np.polynomial.legendre.leggauss(2 * degree + 1)
+    w = legendre((nodes + 1.0) / 2.0, 2 * degree)
+    low = w[:, : degree + 1]
+    return np.asarray(np.einsum("g,gk,gl,gm->klm", weights / 2.0, low, low, w))
+
+
 def _legendre(x: Array, degree: int) -> list[Array]:
     """P_0, …, P_degree."""
     found = [np.ones_like(x), x]

@@ -10,6 +10,7 @@ import numpy as np
 
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
+from goodstein.numerics.roots import inverse_root
 from goodstein.operators.base import Operator
 from goodstein.operators.views.base import Names
 from goodstein.patterns.data import Patterns
@@ -85,9 +86,7 @@ class Numbers(PatternView):
             return np.stack(columns, axis=1)
 
         at_nodes = polynomials(window.nodes)
-        values, vectors = np.linalg.eigh(at_nodes.T @ (window.shares[:, None] * at_nodes))
-        kept = values > 1e-10 * values[-1]
-        rotation = vectors[:, kept] / np.sqrt(values[kept])
+        rotation = inverse_root(at_nodes.T @ (window.shares[:, None] * at_nodes))
         observed = data.total(polynomials(data.pooled).T).T
         return FiniteFeatures((window.intensity @ at_nodes - observed) @ rotation)
 

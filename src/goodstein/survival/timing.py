@@ -8,16 +8,37 @@ from typing import Any
 import numpy as np
 
 from goodstein.conditional.trends import Trends, TrendView, along, require_pairs
-from goodstein.constraints import check_count
+from goodstein.constraints import check_count, check_flag
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.numerics.polynomials import legendre, over_survival
-from goodstein.operators.base import Operator, set_inner
+from goodstein.numerics.polynomials import legendre, over_survival, products
+from goodstein.numerics.roots import inverse_root
+from goodstein.operators.base import Operator, features_of, set_inner
 from goodstein.operators.views.base import Names
 from goodstein.stein.entered import EnteredFeatures
+from goodstein.stein.features import Features
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.survival.data import Censored
 from goodstein.survival.martingale import Martingale
+from goodstein.types import Array
+
+
+class Watched(Martingale):
+    """Λ₀ at ends and entries, whatever the covariates: what all views of a sample begin with."""
+
+    def features(self, model: Any, domain: Domain, data: Censored) -> Features:
+        return self.in_time(model, data)
+
+
+WATCHED = Watched("hazard")
+"""One for all views, so that those of a collection share what it finds."""
+
+
+@dataclass(frozen=True)
+class TimingFeatures(FiniteFeatures):
+    """With the units of the data, (weights, combinations), in which others are to be seen."""
+
+    units: Array | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +62,11 @@ class Timing(TrendView):
     martingale residuals with curves along it, which says whether its form is right; degree 1 whether what it
     does changes with time.
 
+    Where observations are censored hardly anybody is at risk late, and these numbers hardly vary there. With
+    ``standardised=True`` their combinations are divided by their deviations given who is at risk: the
+    predictable variation ∫ w_k w_l Ȳ dΛ₀, Ȳ the share of those at risk, becomes the identity. Then late
+    events count as much as early ones, as they do in Pearson's χ², and too many of them more than too few.
+
     Parameters
     ----------
     degree
@@ -52,6 +78,8 @@ class Timing(TrendView):
     pairs
         Whether to look along products of ranks of every two covariates too: whether what one does depends on
         the other.
+    standardised
+        Whether all combinations of the weights count alike, however few are at risk where they are large.
 
     References
     ----------
@@ -81,6 +109,7 @@ class Timing(TrendView):
     covariate: int | None = field(default=None, kw_only=True)
     trend: int = field(default=0, kw_only=True)
     pairs: bool = field(default=False, kw_only=True)
+    standardised: bool = field(default=False, kw_only=True)
     trends: Trends | None = field(default=None, init=False, repr=False)
 
     takes = Censored
@@ -94,6 +123,7 @@ class Timing(TrendView):
         elif not (isinstance(inside, Martingale) and inside.transform == "cdf"):
             raise InputError(f"`operator` of Timing must be Martingale(), got {inside!r}.")
         check_count(self.degree, "`degree` of Timing", 0)
+        check_flag(self.standardised, "standardised", of="Timing")
         self.check_trends()
         require_pairs(self.trend, self.covariate, self.pairs, "Timing")
         if self.covariate is not None and self.trend == 0:
@@ -103,6 +133,7 @@ class Timing(TrendView):
         if self.degree == 0:
             return f"how many events there are{self.along_what(names)}"
         parts = "" if self.degree == 1 else f", in {self.degree + 1} ways"
+        parts += ", however few are at risk" if self.standardised else ""
         return f"how many events there are{self.along_what(names)}, early and late{parts}"
 
     def fitted(self, data: Censored, domain: Domain) -> Timing:
@@ -112,20 +143,35 @@ class Timing(TrendView):
             raise InputError(f"{self!r} needs durations with covariates.", argument="data")
         return self.with_trends(data)
 
-    def features(self, model: Any, domain: Domain, data: Censored) -> FiniteFeatures:
+    def features(self, model: Any, domain: Domain, data: Censored) -> TimingFeatures:
         """δ w(u) − ∫ w/(1 − s) ds, from the entry on, times functions of covariates."""
-        inner = Martingale("hazard").in_time(model, data)
+        return self._seen(features_of(WATCHED, model, domain, data), data)
+
+    def features_beside(self, features: Any, model: Any, domain: Domain, others: Censored) -> TimingFeatures:
+        """The others in the units of the data."""
+        seen = self._seen(WATCHED.in_time(model, others), others, features.units)
+        return features.joined([seen])  # type: ignore[no-any-return]
+
+    def _seen(self, inner: Any, data: Censored, units: Array | None = None) -> TimingFeatures:
+        """In these units, or in those of the data."""
         end = inner.end if isinstance(inner, EnteredFeatures) else inner
         cumulative = end.points[:, 0]
         assert end.weight is not None
-        expected = over_survival(cumulative, self.degree)
+        top = 2 * self.degree if self.standardised else self.degree  # that of w_k w_l
+        expected = over_survival(cumulative, top)
         if isinstance(inner, EnteredFeatures):
-            expected -= over_survival(inner.start.points[:, 0], self.degree)
-        tau = end.weight[:, None] * legendre(-np.expm1(-cumulative), self.degree) - expected
-        if self.trends is None:
-            return FiniteFeatures(tau)
-        assert data.covariates is not None
-        return FiniteFeatures(along(tau, self.trends(data.covariates)))
+            expected -= over_survival(inner.start.points[:, 0], top)
+        weighed = end.weight[:, None] * legendre(-np.expm1(-cumulative), self.degree)
+        tau = weighed - expected[:, : self.degree + 1]
+        if self.standardised:
+            if units is None:
+                units = inverse_root(products(self.degree) @ expected.mean(axis=0))
+            tau = tau @ units
+        if self.trends is not None:
+            assert data.covariates is not None
+            tau = along(tau, self.trends(data.covariates))
+        return TimingFeatures(tau, units=units)
 
     def __repr__(self) -> str:
-        return f"Timing({', '.join([str(self.degree), *self._arguments()])})"
+        own = ["standardised=True"] if self.standardised else []
+        return f"Timing({', '.join([str(self.degree), *self._arguments(), *own])})"

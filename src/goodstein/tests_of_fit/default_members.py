@@ -7,6 +7,7 @@ by Stein's identity, with the operator A of the domain,
     - **shape**: A with kernels that are fine, medium and as wide as the data;
     - **spread**: functions of the distance from the centre, ``Dilation(A)``;
     - **moments**: few polynomials, harmonics, counts or times, of which a person has a name for each;
+    - **margins**: when events are, for durations;
     - **form**, **changes**: of durations what each covariate does, and whether that changes with time;
     - **distances**: of a point pattern those between points;
     - **modes**: how often each of several modes that lie apart is visited, which no score sees;
@@ -15,7 +16,8 @@ against draws of the model, where it has a sampler,
     - **closeness**: mean embeddings with kernels finer than the data are wide;
     - **directions**: mean embeddings of which weak directions are made strong;
     - **moments**: means, second moments, radius, or mean and spread of residuals along covariates;
-    - **location**: where all columns lie, by their ranks;
+    - **form**, **changes**: of residuals waves of the mean, and whether their ranks change along covariates;
+    - **location**: where all columns lie, by their ranks, or mean and spread of all residuals;
     - **margins**: the distribution of each column, or of residuals;
     - **pairs**: how columns go together, whatever their distributions are;
     - **level**: how probable observations are, where the model has a log density.
@@ -30,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -37,6 +40,7 @@ import numpy as np
 
 from goodstein.conditional.drawn_ranks import DrawnRanks
 from goodstein.conditional.drawn_residuals import DrawnResiduals
+from goodstein.conditional.given_draws import GivenDraws
 from goodstein.conditional.operator import Conditional
 from goodstein.conditional.residuals import Residuals
 from goodstein.data.points import Points, draw
@@ -125,6 +129,15 @@ Their error is the same in the data and in all samples, as if the model were wro
 each observation it is .22 of the error of the data.
 """
 
+EACH, PAIRED = 500, 100_000
+"""The same where each observation has draws of its own, given its covariates: so many each, and all together.
+
+Half of them tell what residuals and ranks are, so that 100 of them leave noise in these too.
+"""
+
+FINE = 8
+"""The degree of curves along a covariate that a mean with some waves differs from."""
+
 LOOKS_AT = {
     "number": "how many points there are",
     "locations": "where points are",
@@ -177,7 +190,7 @@ def default_collection(problem: Problem, simulated: bool = True, shared: bool = 
     are compared with the same, `shared`, and not each with those of a model that was fitted to it.
     """
     drawn = _drawn(problem)
-    kinds = _by_identity(problem, drawn, simulated)
+    kinds = _by_identity(problem, drawn, simulated, shared)
     kinds["modes"] = _modes(problem)
     if drawn is not None:
         kinds |= _against_draws(problem, drawn, simulated, shared)
@@ -193,7 +206,7 @@ def shares_of(kinds: Kinds) -> list[tuple[float, ...]]:
     ]
 
 
-def _by_identity(problem: Problem, drawn: Array | None, simulated: bool) -> Kinds:
+def _by_identity(problem: Problem, drawn: Array | None, simulated: bool, shared: bool) -> Kinds:
     operator: Any = problem.operator
     domain = problem.domain
     if isinstance(operator, LogRatio):
@@ -219,7 +232,7 @@ def _by_identity(problem: Problem, drawn: Array | None, simulated: bool) -> Kind
     if isinstance(operator, Jumps):
         return {"shape": [Entry(operator, gaussians(*COUNTED))]}
     if isinstance(operator, Conditional):
-        return _of_pairs(problem, simulated)
+        return _of_pairs(problem, simulated, shared)
     if isinstance(operator, Papangelou):
         return {
             "shape": [Entry(operator, default_kernels(problem))],
@@ -227,15 +240,8 @@ def _by_identity(problem: Problem, drawn: Array | None, simulated: bool) -> Kind
             "distances": [Entry(Distances(operator=operator))],
         }
     if isinstance(operator, Martingale):
-        fine = Entry(Martingale("hazard"), gaussians(0.125))
-        shape = [Entry(Martingale("cdf"), gaussians(*SHAPE)), fine]
-        # Of fits that are not repeated Timing(1) knows too little in a hundred rows: .088 of 500 at .05.
         repeated = simulated or problem.model.provenance is None
-        kinds = {
-            "shape": shape,
-            "moments": [Entry(Timing(degree)) for degree in ((1, 5) if repeated else (5,))],
-        }
-        return kinds | _along_covariates(problem, repeated)
+        return _of_durations(problem, simulated) | _along_covariates(problem, repeated)
     if isinstance(operator, CoxResiduals):
         return {"shape": [Entry(operator)]} | _of_cox(problem)
     if isinstance(operator, Innovations):
@@ -247,6 +253,20 @@ def _columns(problem: Problem) -> list[int | None]:
     """Covariates along which members look, one at a time, or None for all at once."""
     p = problem.observations.covariates.shape[1]
     return [None] if p == 1 or p > COLUMNS else [*range(p)]
+
+
+def _of_durations(problem: Problem, simulated: bool) -> Kinds:
+    """How many events there are, and when; random signs do not know what the few who are late at risk do."""
+    shape = [Entry(Martingale("cdf"), gaussians(*SHAPE)), Entry(Martingale("hazard"), gaussians(0.125))]
+    if simulated:
+        return {
+            "shape": shape,
+            "moments": [Entry(Timing(0)), Entry(Timing(1, standardised=True))],
+            "margins": [Entry(Timing(5)), Entry(Timing(5, standardised=True))],
+        }
+    # Of fits that are not repeated Timing(1) knows too little in a hundred rows: .088 of 500 at .05.
+    degrees = (1, 5) if problem.model.provenance is None else (5,)
+    return {"shape": shape, "moments": [Entry(Timing(degree)) for degree in degrees]}
 
 
 def _along_covariates(problem: Problem, repeated: bool) -> Kinds:
@@ -303,23 +323,41 @@ def _flat(operator: Operator, d: int) -> Kinds:
     }
 
 
-def _of_pairs(problem: Problem, simulated: bool) -> Kinds:
+def _of_pairs(problem: Problem, simulated: bool, shared: bool) -> Kinds:
     """Of outcomes given covariates: residuals against draws where there are any, else by Stein's identity."""
     p, columns = problem.observations.covariates.shape[1], _columns(problem)
     trend = 3 if p <= COLUMNS else 1
     kernels = problem.kernel.at_scales((1.0, 4.0), (1.0,))
     kinds: Kinds = {"shape": [Entry(problem.operator, kernels)]}
     if problem.model.has_sample:
-        moments = [DrawnResiduals(degree, column, trend) for column in columns for degree in (1, 2)]
-        margins = [DrawnResiduals(degree, trend=0) for degree in (3, 4)]
-        kinds["drawn moments"] = [Entry(view) for view in moments if simulated or not _heavy(view, problem)]
-        kinds["margins"] = [Entry(view) for view in margins if simulated or not _heavy(view, problem)]
-        kinds["margins"].append(Entry(DrawnRanks()))
+        kinds |= _residuals(problem, columns, trend, simulated, shared)
     elif problem.domain.flat and not problem.domain.discrete:
         kinds["moments"] = [
             Entry(Residuals(degree, column, trend)) for column in columns for degree in (0, 1)
         ]
     return kinds
+
+
+def _residuals(
+    problem: Problem, columns: list[int | None], trend: int, simulated: bool, shared: bool
+) -> Kinds:
+    """Against draws at the same covariates: mean and spread of all and along each covariate, distribution."""
+    draws = DrawnResiduals.draws
+    if simulated and shared:
+        draws = min(EACH, max(draws, ceil(PAIRED / len(problem.data))))
+    residuals, ranks = partial(DrawnResiduals, draws=draws), partial(DrawnRanks, draws=draws)
+    views: dict[str, list[GivenDraws]] = {
+        "drawn moments": [residuals(degree, column, trend) for column in columns for degree in (1, 2)],
+        "margins": [*(residuals(degree, trend=0) for degree in (3, 4)), ranks()],
+    }
+    if simulated and trend > 1:
+        views["location"] = [residuals(degree, trend=0) for degree in (1, 2)]
+        views["form"] = [residuals(1, column, FINE) for column in columns]
+        views["changes"] = [ranks(2, column, trend) for column in columns]
+    return {
+        kind: [Entry(view) for view in some if simulated or view.bounded or not _heavy(view, problem)]
+        for kind, some in views.items()
+    }
 
 
 def _modes(problem: Problem) -> list[Entry]:
