@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.constraints import LARGEST, number
 from goodstein.engine.executors import one_blas_thread
@@ -98,16 +100,22 @@ def _middle(values: Array) -> tuple[float, float]:
     return (upper if count % 2 else float(parted[: place - below].max())), upper
 
 
+@lru_cache(maxsize=2)
+def _upper(n: int) -> npt.NDArray[np.intp]:
+    """The places above the diagonal in a matrix, row by row; many samples of a size ask one after another."""
+    return np.flatnonzero(~np.tri(n, dtype=bool))
+
+
 def _squared_distances(points: Array) -> Array:
     """‖x_i − x_j‖² over i < j; by one matrix product, exactly where that would cancel."""
     near = placed(points, medians(points))
-    upper = ~np.tri(len(points), dtype=bool)
-    result: Array = near.squared_distances(near)[upper]
+    upper = _upper(len(points))
+    result: Array = near.squared_distances(near).ravel()[upper]
     threshold = 1e-8 * float(near.right[:, -1].max())  # squared norms
     if result.min() <= threshold:
         # A difference of equal rows must come out as exactly 0, a tiny one with its digits.
         small = np.flatnonzero(result <= threshold)
-        rows, cols = (index[small] for index in np.nonzero(upper))
+        rows, cols = np.divmod(upper[small], len(points))
         for part in cut(0, len(small), 1 << 16):
             difference = points[rows[part]] - points[cols[part]]
             result[small[part]] = (difference**2).sum(axis=1)
