@@ -129,3 +129,11 @@ def test_a_sample_in_which_nothing_is_seen_is_told_of_by_its_number():
     groups = (((replace(weightless, operator=blind)), (gs.Gaussian(1.0),)),)
     with pytest.raises(gs.InputError, match="Simulated sample 5"):
         MonteCarlo(9).task(Collection(groups, (gs.Gaussian(1.0),)), 3)(range(5, 7))
+
+
+def test_many_forms_share_columns_that_are_fewer_than_the_rows_of_a_strip():
+    """Rows whose columns all lie beyond those that are held add nothing to the draws."""
+    model = MODELS["sphere"]
+    x = model.sample(900, rng=1)
+    found = gs.aggregated_test(x, model, null=gs.WildBootstrap(99), workers=1, rng=1)
+    assert 0.0 < found.pvalue <= 1.0
