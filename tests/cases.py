@@ -250,6 +250,8 @@ class Frequencies:
 class PlainLangevin:
     """The Langevin operator as a user writes it."""
 
+    pointwise = True
+
     def features(self, model, domain, data):
         return gs.SteinFeatures(points=data, value=model.score(data), weight=None)
 

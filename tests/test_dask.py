@@ -149,9 +149,9 @@ def test_a_worker_that_is_killed_in_the_middle_costs_nothing_but_time(client):
     model, null = gs.Model(score=minus, sample=sleepy, batched=True), gs.MonteCarlo(99)
     test = partial(gs.ksd_test, X[:40], model, null=null, audit=False, rng=1)
     alone = test(workers=1)
-    kill = once(lambda: os.kill(processes(client)[0], signal.SIGKILL), 10)
+    kill = once(lambda: os.kill(processes(client)[0], signal.SIGKILL), 3)
     found = test(workers=client, progress=kill)
-    assert kill.acted and kill.acted[0] < 80
+    assert kill.acted and kill.acted[0] < 9  # of eleven pieces
     assert found.pvalue == alone.pvalue
     np.testing.assert_array_equal(found.null_distribution, alone.null_distribution)
 

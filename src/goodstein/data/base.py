@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -88,6 +89,11 @@ class Data(ABC):
         """n observations from the model."""
         drawn: Data = model.draws(domain, n, rng)
         return drawn
+
+    @staticmethod
+    def stacked(samples: Sequence[Any]) -> Any:
+        """The observations of several samples, one after another; None where operators see each by itself."""
+        return None
 
     def weighted(self, weights: Any) -> Self:
         """The same observations with weights."""

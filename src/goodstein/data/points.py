@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -68,6 +69,12 @@ class Points(Data):
         found = as_data(values, domain.dim, where=repr(domain), least=1, other_columns=domain.other_columns)
         domain.validate(found)
         return Points(found, self.names)
+
+    @staticmethod
+    def stacked(samples: Sequence[Points]) -> Array | None:
+        if any(sample.weights is not None for sample in samples):
+            return None
+        return np.concatenate([sample.observations for sample in samples])
 
     @property
     def observations(self) -> Array:

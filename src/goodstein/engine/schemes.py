@@ -215,6 +215,8 @@ class OrthogonalSigns:
         for i, (start, stop) in enumerate(pairwise(row_edges)):
             # Where the strip begins on the diagonal, a block of rows begins i blocks later.
             skip = i if cols.start == rows.start else 0
+            if skip >= len(col_edges) - 1:  # all of them lie below the diagonal: many forms share few columns
+                break
             begin = col_edges[skip]
             product = scratch("product", (forms, self.vectors, width - begin), blocks.dtype)
             np.matmul(left[:, start:stop], blocks[:, start:stop, begin:], out=product)

@@ -115,6 +115,10 @@ class Located:
         """The median distance between two points."""
         return Median()(self.points) if self.shared is None else self.shared.median_distance
 
+    def stacked(self, count: int) -> Any:
+        """These as `count` samples of the same size, one after another; None where that is of no use."""
+        return None
+
     def seen_in(self, frame: Frame) -> Located:
         """The same in other coordinates."""
         return _Seen(frame.coordinates(self.points))

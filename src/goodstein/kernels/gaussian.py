@@ -33,8 +33,9 @@ class Gaussian(RadialKernel):
     def profiles(self, rho: Array, order: int = 2) -> Sequence[Array]:
         """Each derivative in ρ is the one before times −1/2ℓ²."""
         rate = -0.5 / self.length**2
-        phi = np.exp(rate * rho)
-        return [phi * rate**k for k in range(order + 1)]
+        phi = rate * rho
+        np.exp(phi, out=phi)
+        return [phi, *(phi * rate**k for k in range(1, order + 1))]
 
     def stein_tile(self, tile: Tile) -> Array:
         """exp(−ρ/2ℓ²) times one matrix product, because φ′/φ and φ″/φ are constants."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from goodstein.auditing.serial import Dependence
 from goodstein.constraints import asked
+from goodstein.data.base import Data
 from goodstein.engine.executors import Workers, run
 from goodstein.errors import InputError, ScoreError, given, shown
 from goodstein.foreign import Own
@@ -148,8 +149,12 @@ class Simulating(Null):
     n_resamples: int
 
     @abstractmethod
-    def task(self, collection: Collection, seed: int) -> Callable[[int], Array]:
-        """The statistics of the k-th simulated sample, as a function of k; it depends on (seed, k) alone."""
+    def task(self, collection: Collection, seed: int) -> Callable[[range], Array]:
+        """The statistics of some simulated samples, (samples, tests); the k-th depends on (seed, k) alone."""
+
+    def together(self, data: Data) -> int:
+        """How many samples of the size of the data a task is given at a time."""
+        return 1
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         return self.calibrate_jointly(Collection.of(problem), workers=workers, rng=rng)[0]
@@ -165,5 +170,9 @@ class Simulating(Null):
             )
         task = self.task(collection, draw_seed(rng))
         statistics = collection.statistics(workers)
-        draws = run(task, range(self.n_resamples), workers, size=len(collection.data) * self.n_resamples)
-        return JointCalibration(statistics, np.array(draws).T)
+        n, count = len(collection.data), self.n_resamples
+        # Always the same samples together, whoever works: products of more rows may round otherwise.
+        step = self.together(collection.data)
+        batches = [range(first, min(first + step, count)) for first in range(0, count, step)]
+        found = run(task, batches, workers, size=n * count, costs=[float(len(batch)) for batch in batches])
+        return JointCalibration(statistics, np.concatenate(found).T)

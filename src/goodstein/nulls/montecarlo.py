@@ -7,10 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from goodstein.constraints import check_count
+from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.nulls.base import Simulating
 from goodstein.problems.problem import Collection
 from goodstein.types import Array
+
+TOGETHER, ROWS = 10, 2000
+"""Simulated samples that are looked at together, and their rows, at most: with small samples calls take
+longer than the work, and with more rows arrays leave the cache."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +44,32 @@ class MonteCarlo(Simulating):
     def __post_init__(self) -> None:
         check_count(self.n_resamples, "n_resamples")
 
+    def together(self, data: Data) -> int:
+        if type(data).stacked is Data.stacked:  # one by one anyway
+            return 1
+        return max(1, min(TOGETHER, ROWS // len(data)))
+
     def task(self, collection: Collection, seed: int) -> Simulated:
         return Simulated(collection, seed)
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """The statistics of the k-th simulated sample."""
+    """The statistics of some simulated samples."""
 
     collection: Collection
     seed: int
 
-    def __call__(self, k: int) -> Array:
-        """They depend on the seed and on k alone."""
-        sample = self.collection.simulate(np.random.default_rng([self.seed, k]))
+    def __call__(self, batch: range) -> Array:
+        """Those of the k-th depend on the seed and on k alone."""
+        samples = [self.collection.simulate(np.random.default_rng([self.seed, k])) for k in batch]
+        try:
+            return self.collection.statistics_of(samples)
+        except InputError:
+            return np.array([self._alone(k, sample) for k, sample in zip(batch, samples, strict=True)])
+
+    def _alone(self, k: int, sample: Data) -> Array:
+        """Those of one sample, or what is wrong with it."""
         try:
             return self.collection.with_data(sample).statistics()
         except InputError as error:

@@ -95,15 +95,19 @@ class ParametricBootstrap(Simulating):
 
 @dataclass(frozen=True)
 class Refitted:
-    """The statistics of the k-th simulated sample under the model fitted to that sample."""
+    """The statistics of some simulated samples, each under the model fitted to that sample."""
 
     collection: Collection
     fit: Refitting
     seed: int
     sizes: Array
 
-    def __call__(self, k: int) -> Array:
-        """They depend on the seed and on k alone; in units of the observed mean of h(x, x)."""
+    def __call__(self, batch: range) -> Array:
+        """Those of the k-th depend on the seed and on k alone."""
+        return np.array([self._alone(k) for k in batch])
+
+    def _alone(self, k: int) -> Array:
+        """In units of the observed mean of h(x, x)."""
         sample = self.collection.simulate(np.random.default_rng([self.seed, k]))
         again = refitted(self.collection.with_data(sample), self.fit, f"simulated sample {k}")
         return np.asarray(again.statistics() * self.sizes / sizes(again))

@@ -58,7 +58,10 @@ def shares_below(x: Array, ordered: Array) -> Array:
     >>> shares_below(np.array([0.0, 2.0, 5.0]), np.array([1.0, 2.0, 2.0, 3.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    below, upto = (np.searchsorted(ordered, x, side) for side in ("left", "right"))
+    below = np.searchsorted(ordered, x)
+    # Most numbers are none of the sample, and have nothing equal to skip.
+    tied = ordered[np.minimum(below, len(ordered) - 1)] == x
+    upto = below if not tied.any() else np.searchsorted(ordered, x, "right")
     return np.asarray((below + upto) / (2.0 * len(ordered)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -20,6 +20,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError, given, shown
 from goodstein.foreign import Own
 from goodstein.kernels.base import Kernel
+from goodstein.kernels.frames import Located
 from goodstein.stein.features import Features, Joinable, joined_features
 from goodstein.types import Array
 
@@ -49,8 +50,18 @@ class Operator(ABC):
     corrects_fit: ClassVar[bool] = False
     """Whether its features know that the model was fitted to the very data, so that no null has to."""
 
+    pointwise: ClassVar[bool] = False
+    """Whether it sees every observation by itself, and takes nothing from the data as a whole."""
+
     conditions_suffice: ClassVar[bool] = False
     """Whether :meth:`conditions` look at the score already, or none is used."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        # What was said of other features does not hold for those of a subclass that has its own.
+        if "features" in cls.__dict__ and "stacked" not in cls.__dict__:
+            cls.stacked = Operator.stacked  # type: ignore[method-assign]
+            cls.pointwise = bool(cls.__dict__.get("pointwise"))
 
     @abstractmethod
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
@@ -68,6 +79,17 @@ class Operator(ABC):
         if not isinstance(features, Joinable):
             return None
         return joined_features(features, [self.features(model, domain, others)])
+
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> Any:
+        """Features of `count` samples of the same size, one after another, each seen as it is alone.
+
+        For simulated samples, many of which are looked at together; None where each has to be looked at by
+        itself.
+        """
+        if not self.pointwise or self.diagonal_counts:
+            return None
+        features = self.features(model, domain, data)
+        return features.stacked(count) if isinstance(features, Located) else None
 
     def on(self, domain: Domain) -> Operator:
         """With what it takes from the domain fixed, before anything else is asked of it."""
@@ -122,12 +144,12 @@ class Operator(ABC):
         return self
 
 
-_shared: ContextVar[dict[tuple[int, ...], tuple[Any, ...]] | None] = ContextVar("what operators share")
+_shared: ContextVar[dict[tuple[Any, ...], tuple[Any, ...]] | None] = ContextVar("what operators share")
 
 
 @contextmanager
 def sharing_features() -> Iterator[None]:
-    """What :func:`features_of` finds in here is found once: several members of a collection hold the same."""
+    """What is found in here is found once: several members of a collection hold the same operator."""
     token = _shared.set({})
     try:
         yield
@@ -135,24 +157,44 @@ def sharing_features() -> Iterator[None]:
         _shared.reset(token)
 
 
-def features_of(operator: Operator, model: Any, domain: Domain, data: Any) -> Features:
-    """The features of an operator, those from before where the same was asked."""
+def _once(make: Callable[[], Any], name: str, *what: Any) -> Any:
+    """What `make` returns, or what it returned for the same objects."""
     known = _shared.get(None)
     if known is None:
-        return operator.features(model, domain, data)
-    what = (operator, model, domain, data)
-    key = tuple(map(id, what))
+        return make()
+    key = (name, *map(id, what))
     if key not in known:
         # With what it was asked for, so that no other object gets the same identity.
-        known[key] = (operator.features(model, domain, data), what)
-    return known[key][0]  # type: ignore[no-any-return]
+        known[key] = (make(), what)
+    return known[key][0]
+
+
+def features_of(operator: Operator, model: Any, domain: Domain, data: Any) -> Features:
+    """The features of an operator, those from before where the same was asked."""
+    found: Features = _once(
+        lambda: operator.features(model, domain, data), "features", operator, model, domain, data
+    )
+    return found
+
+
+def stacked_of(operator: Operator, model: Any, domain: Domain, data: Any, count: int) -> Any:
+    """Features of several samples, those from before where the same was asked."""
+    return _once(
+        lambda: operator.stacked(model, domain, data, count), "stacked", operator, model, domain, data
+    )
+
+
+def fitted_of(operator: Operator, data: Any, domain: Domain) -> Operator:
+    """An operator fitted to data, the one from before where the same was asked: so its features are too."""
+    found: Operator = _once(lambda: operator.fitted(data, domain), "fitted", operator, data, domain)
+    return found
 
 
 class OwnOperator(Own, Operator):
     """A user's plain object with a method ``features``."""
 
     takes = None
-    taken_over = ("takes", "default_kernel", "boundary_weight", "conditions")
+    taken_over = ("takes", "pointwise", "default_kernel", "boundary_weight", "conditions")
 
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
         what = f"`features` of {self!r}"
@@ -235,7 +277,7 @@ class Wrapping(Operator):
         return self if self.operator is None else self._with(operator=self.operator.seeded(seed))
 
     def fitted(self, data: Any, domain: Domain) -> Self:
-        inner = self.inner(domain).fitted(data, domain)
+        inner = fitted_of(self.inner(domain), data, domain)
         return self if inner is self.operator else self._with(operator=inner)
 
     def null_model(self, model: Any, data: Any) -> Any:

@@ -11,10 +11,11 @@ from goodstein.constraints import numbers
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels.frames import weight_unit
-from goodstein.operators.base import Operator, Wrapping, set_inner
+from goodstein.operators.base import Operator, Wrapping, set_inner, stacked_of
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
 from goodstein.stein.features import SteinFeatures
+from goodstein.stein.stacked import SteinStack
 from goodstein.types import Array
 
 
@@ -72,22 +73,30 @@ class Dilation(Wrapping):
         inner = plain_features(self.inner(domain), model, domain, data, "stretched")
         return self._dilated(inner, len(inner))
 
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> SteinStack | None:
+        """Each sample about its own centre, in its own units."""
+        inner = stacked_of(self.inner(domain), model, domain, data, count)
+        if not isinstance(inner, SteinStack):
+            return None
+        return SteinStack(self._dilated(inner.features, len(data) // count, count), count, inner)
+
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> SteinFeatures | None:
         """The others are dilated about the mean of the data, in the units of the data."""
         inner = self.inner(domain).features_beside(features.inside, model, domain, others)
         return self._dilated(inner, len(features)) if isinstance(inner, SteinFeatures) else None
 
-    def _dilated(self, inner: SteinFeatures, own: int) -> SteinFeatures:
-        """Centre and units are those of the first `own` rows."""
+    def _dilated(self, inner: SteinFeatures, own: int, count: int = 1) -> SteinFeatures:
+        """Centre and units are those of the first `own` rows of each of `count` samples."""
         y, a, g = inner.points, inner.value, inner.weight
         if a.shape[1] != y.shape[1]:
             raise InputError(
                 f"{self.operator!r} has {a.shape[1]} test functions in {y.shape[1]} coordinates; "
                 f"{type(self).__name__} needs as many as there are coordinates."
             )
-        arm = self._arm(y, own)
+        arm = self._arm(y, own, count)
         if g is not None and g.ndim == 2 and len(arm[0]) > 1:  # each coordinate in the unit of its weight
-            unit = weight_unit(g[:own])
+            units = np.array([weight_unit(part[:own]) for part in np.split(g, count)])
+            unit = np.repeat(units, len(g) // count, axis=0)
             a, g = a * unit, g * unit
         trace: Array | float
         if g is None:
@@ -104,12 +113,13 @@ class Dilation(Wrapping):
     def choose(self, domain: Domain) -> Operator:
         return default_operator(domain)
 
-    def _arm(self, y: Array, own: int) -> Array:
+    def _arm(self, y: Array, own: int, count: int = 1) -> Array:
         """y − c, with c the mean of the other observations where none is named."""
         if self.centre is None:
-            arm = y - y[:own].mean(axis=0)
-            arm[:own] *= own / max(own - 1, 1)
-            return np.asarray(arm)
+            parts = y.reshape(count, -1, y.shape[1])
+            arm = parts - parts[:, :own].mean(axis=1, keepdims=True)
+            arm[:, :own] *= own / max(own - 1, 1)
+            return np.asarray(arm).reshape(y.shape)
         centre: Array = self.centre
         if centre.shape != y.shape[1:]:
             name = type(self).__name__

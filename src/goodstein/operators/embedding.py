@@ -34,6 +34,8 @@ RESOLVED = 1e-13
 """Differences of features below this share of the largest are rounding errors."""
 SMALLEST = 1e-10
 """Eigenvalues of the landmarks' matrix below this share of the largest are rounding errors."""
+ROWS = 400
+"""Observations that are looked at together."""
 HELD = 1 << 23
 """Draws times things made of them that are kept: all members of a collection ask in turn."""
 
@@ -99,8 +101,11 @@ class MeanEmbedding(Operator):
         return cast("MeanEmbedding", self._kept(lambda: replace(self, seed=seed), seed))
 
     def features(self, model: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
+        return self.stacked(model, domain, data, 1)
+
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> EmbeddingFeatures:
         _require_sampler(model)
-        n = len(data)
+        n = len(data) // count
         # Many samples of the model are compared with the same draws.
         drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
         return EmbeddingFeatures(self.points(domain, data), drawn)
@@ -253,6 +258,11 @@ class Drawn(Located):
         return self._kept(make, 0, key)
 
 
+def compare(values: Array, means: Array) -> Array:
+    """Values of one or several samples, (kn, c), less means, (n, c), of which each sample has its own."""
+    return np.asarray(values.reshape(-1, *means.shape) - means).reshape(values.shape)
+
+
 class Seen:
     """k(Z, Z)^(−½) of a fitted kernel, and the means of k(y_ib, Z) over b times that, (n, r)."""
 
@@ -271,6 +281,13 @@ class Seen:
                 each *= drawn.weights[rows, :, None]
             self.means[rows] = each.mean(axis=1) @ self.root
 
+    def projected(self, points: Array) -> Array:
+        """k(x, Z) k(Z, Z)^(−½), a few rows at a time, so that they stay in the cache."""
+        out = np.empty((len(points), self.root.shape[1]))
+        for rows in cut(0, len(points), ROWS):
+            np.matmul(self.at(points[rows]), self.root, out=out[rows])
+        return out
+
     def at(self, points: Array) -> Array:
         """k(x, Z)."""
         return self.pairwise(self.pairwise.placed(points), self.marks)
@@ -278,11 +295,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class EmbeddingFeatures(Located):
-    """Observations, (n, k), and what they are compared with; others, (l, k), which nobody observed."""
+    """Observations, (n, k), and what they are compared with; others, (l, k), which nobody observed.
+
+    The observations may be several samples, one after another, which are all compared with the same; `own` is
+    how many of the rows with draws there are in a sample, where that is not all of them.
+    """
 
     observations: Array
     drawn: Drawn
     others: Array | None = None
+    own: int | None = None
     kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     @property
@@ -302,9 +324,10 @@ class EmbeddingFeatures(Located):
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""
         seen = self.drawn.seen_by(kernel)
-        tau = seen.at(self.observations) @ seen.root
-        tau -= seen.means
-        if not np.abs(tau).max() > RESOLVED * np.sqrt(seen.largest):
+        tau = seen.projected(self.observations)
+        each = tau.reshape(-1, *seen.means[: self.own].shape)
+        each -= seen.means[: self.own]
+        if not max(tau.max(), -tau.min()) > RESOLVED * np.sqrt(seen.largest):
             raise InputError(
                 f"{kernel!r} does not tell the observations from draws of the model, whatever they are: what "
                 "is left are rounding errors. Take a smaller bandwidth, or another kernel."

@@ -32,6 +32,8 @@ class Langevin(Operator):
     True
     """
 
+    pointwise = True  # no annotation: not a field
+
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) = (x, s, 1)."""
         return SteinFeatures(tangent(domain, data), tangent(domain, model.score(data)))

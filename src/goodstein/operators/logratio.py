@@ -35,6 +35,8 @@ class LogRatio(Operator):
     True
     """
 
+    pointwise = True  # no annotation: not a field
+
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) = (ilr x, score of ilr x, 1)."""
         simplex = _as_simplex(domain)

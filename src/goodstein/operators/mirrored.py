@@ -36,6 +36,8 @@ class Mirrored(Operator):
     True
     """
 
+    pointwise = True  # no annotation: not a field
+
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) in the tangent space of the simplex, or in the coordinates of the box."""
         if isinstance(domain, Simplex):

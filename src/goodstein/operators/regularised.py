@@ -23,8 +23,9 @@ from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator, Wrapping, set_inner
 from goodstein.operators.defaults import default_operator
+from goodstein.operators.embedding import EmbeddingFeatures, MeanEmbedding
 from goodstein.stein.features import Features, SteinFeatures, joined_features
-from goodstein.stein.forms import BlockForm, DenseForm, finite_diagonal
+from goodstein.stein.forms import BlockForm, DenseForm, LowRankForm, finite_diagonal
 from goodstein.stein.totals import loose_block
 from goodstein.types import Array, Single
 
@@ -181,6 +182,17 @@ class Regularised(Wrapping):
         features = inner.features_near(model, nearby, domain, data)
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> DrawnFeatures | None:
+        """Where the operator inside compares with draws; what is made of them is that of the first sample."""
+        n, inner = len(data) // count, self.inner(domain)
+        if not isinstance(inner, MeanEmbedding) or inner.landmarks > DRAWS:
+            return None
+        first = self.features(model, domain, data[:n])
+        if not (isinstance(first, DrawnFeatures) and isinstance(first.inner, EmbeddingFeatures)):
+            return None
+        samples = EmbeddingFeatures(inner.points(domain, data), first.inner.drawn, own=n)
+        return replace(first, samples=samples)
+
     def features_beside(
         self, features: Any, model: Any, domain: Domain, others: Any
     ) -> RegularisedFeatures | None:
@@ -299,12 +311,16 @@ class RegularisedFeatures(Located):
 
 @dataclass(frozen=True)
 class DrawnFeatures(Located):
-    """Features of the operator inside at n observations, and behind them at draws of the model."""
+    """Features of the operator inside at n observations, and behind them at draws of the model.
+
+    `samples` are those of several samples, to be looked at in the place of the n observations.
+    """
 
     inner: Features
     n: int
     strength: float
     reference: Reference
+    samples: EmbeddingFeatures | None = None
 
     @property
     def points(self) -> Any:
@@ -336,6 +352,10 @@ class DrawnFeatures(Located):
         """The regularised Stein matrix of the observations."""
         inner, n = self.inner.form(kernel), self.n
         diagonal = finite_diagonal(inner, n)[n:]
+        if (tau := inner.factor) is not None and tau.shape[1] <= DRAWS:
+            tested = tau[:n] if self.samples is None else self.samples.form(kernel).tau
+            whitening = self.reference.whitening(tau[n:], _ridge(diagonal, self.strength))
+            return LowRankForm(tested @ whitening)
         factor, ridge = self.reference.factor(inner, n, diagonal, self.strength, kernel)
         projection = Projection(inner, slice(n, inner.n), slice(0, n), factor)
         return DrawnForm(inner.take(np.arange(n)), projection, ridge, self.strength)
@@ -359,6 +379,7 @@ class Reference:
         self.draws = draws
         self._features: SteinFeatures | None = None
         self._factored: tuple[Any, Array, Factor, float] | None = None
+        self._whitening: tuple[Array, Array] | None = None
 
     def seen(self, inner: Any, n: int) -> Located:
         """What kernels are fitted to, of features at n observations and the draws."""
@@ -383,6 +404,17 @@ class Reference:
             factor = Factor(inner.take(np.arange(n, inner.n)), ridge)
             self._factored = before = kernel, probe, factor, ridge
         return before[2], before[3]
+
+    def whitening(self, tau: Array, ridge: float) -> Array:
+        """C with C Cᵀ = (A + λ)⁻¹, A = τᵀτ/m at the reference points: h_λ = τCCᵀτᵀ where h = ττᵀ."""
+        before = self._whitening
+        if before is None or not np.array_equal(before[0], tau):
+            from scipy.linalg import solve_triangular
+
+            m, c = tau.shape
+            lower = np.linalg.cholesky(tau.T @ tau / m + ridge * np.eye(c))
+            self._whitening = before = tau, solve_triangular(lower, np.eye(c), lower=True).T
+        return before[1]
 
     def __reduce__(self) -> tuple[type[Reference], tuple[Array]]:
         return Reference, (self.draws,)
@@ -427,7 +459,6 @@ class Factor:
             shifted = reference.matrix()
             shifted.flat[:: m + 1] += m * ridge
             self.lower = np.linalg.cholesky(shifted)
-        self._weighted: tuple[Array, Array] | None = None
 
     @cached_property
     def inverse(self) -> Single:
@@ -436,15 +467,6 @@ class Factor:
 
         eye = np.eye(len(self.lower))
         return np.asarray(solve_triangular(self.lower, eye, lower=True, check_finite=False), np.float32)
-
-    def weighted(self, tau: Array) -> Array:
-        """τᵀ (L Lᵀ)⁻¹ τ at the reference points, (c, c); they are the same for all data."""
-        if self._weighted is None or not np.array_equal(self._weighted[0], tau):
-            from scipy.linalg import solve_triangular
-
-            solved = solve_triangular(self.lower, tau, lower=True, check_finite=False)
-            self._weighted = tau, solved.T @ solved
-        return self._weighted[1]
 
 
 @dataclass(frozen=True)
@@ -469,16 +491,6 @@ class Projection:
                 solved = solve_triangular(self.factor.lower, block, lower=True, check_finite=False)
                 w[cols.start - start : cols.stop - start] = solved.T
         return w
-
-    def sums(self) -> tuple[float, float] | None:
-        """‖Σ_i W_i‖² and Σ_i ‖W_i‖² where h = ττᵀ: with W = τ (L⁻¹τ(Z))ᵀ they need no W."""
-        tau = self.form.factor
-        if tau is None:
-            return None
-        inner = self.factor.weighted(tau[self.reference])
-        tau = tau[self.rest]
-        total = tau.sum(axis=0)
-        return float(total @ inner @ total), float(np.vdot(tau.T @ tau, inner))
 
     @property
     def single(self) -> Array:
@@ -537,11 +549,9 @@ class DrawnForm(RegularisedForm):
         return self._projection.values
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        found = self._projection.sums()
-        if found is None:
-            # 1/λ multiplies rounding errors.
-            found = _sums(self._projection.single if self._strength >= SINGLE else self._projected)
-        return self._reduced(*found)
+        # 1/λ multiplies rounding errors.
+        w = self._projection.single if self._strength >= SINGLE else self._projected
+        return self._reduced(*_sums(w))
 
 
 def _sums(w: Array) -> tuple[float, float]:

@@ -36,6 +36,7 @@ from goodstein.numerics.distances import Placed, placed
 from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import joined_arrays, require_finite
 from goodstein.stein.forms import BlockForm, Distances, Term
+from goodstein.stein.stacked import in_units, times
 from goodstein.types import Array
 
 ORDER = 4
@@ -151,49 +152,41 @@ class DiffusionForm(_SecondOrderForm):
 class SphereForm(_SecondOrderForm):
     """The Stein matrix of the second-order operator at unit vectors with their tangential scores, (n, d)."""
 
+    def __init__(self, points: Array, vectors: Array, kernel: Kernel, units: Array | None = None) -> None:
+        super().__init__(points, vectors, kernel)
+        self.units = units
+        if units is not None:
+            self.placed = placed(times(self.points, 1.0 / units), 0.0, kernel.shortest_length)
+
     def block(self, rows: slice, cols: slice) -> Array:
-        rho = self.rho(rows, cols)
-        parts = self._parts(rho, rows, cols)
+        rho, s1, s2 = self.rho(rows, cols), self.vectors[rows], self.vectors[cols]
+        parts = _parts(rho, self.along(s1, rows, cols), self.along(s2, cols, rows).T, s1 @ s2.T, s1.shape[1])
         return np.asarray(sum(part * p for part, p in zip(parts, self.profiles(rho), strict=True)))
 
-    def _parts(self, rho: Array, rows: slice, cols: slice) -> list[Array]:
-        """What φ′, φ″, φ‴ and φ⁗ are multiplied by, whatever the kernel is.
-
-        With t = x·y, e = 1 − t², c = s·y + s′·x − (d − 1)t and the derivatives k₁, k₂, … of the kernel in t,
-        h = e²k₄ + e(c − (d + 3)t)k₃ + (s·y s′·x − (d + 1)tc − 2de)k₂ + (s·s′ − (d − 1)c)k₁.
-        """
-        s1, s2 = self.vectors[rows], self.vectors[cols]
-        d = float(s1.shape[1])
-        t, gap = 1.0 - 0.5 * rho, rho * (1.0 - 0.25 * rho)
-        # A tangential score has s·x = 0, so that s·y = −s·(x − y), in which nothing cancels.
-        a, b = -self.along(s1, rows, cols), -self.along(s2, cols, rows).T
-        c = a + b
-        c -= (d - 1.0) * t
-        third = c - (d + 3.0) * t
-        third *= -8.0 * gap  # dρ = −2dt
-        a *= b
-        t *= c
-        second = 4.0 * a
-        second -= (4.0 * d + 4.0) * t
-        second -= (8.0 * d) * gap
-        first = s1 @ s2.T
-        first -= (d - 1.0) * c
-        first *= -2.0
-        gap *= gap
-        gap *= 16.0
-        return [first, second, third, gap]
+    def _tiles(self, distances: Distances) -> list[Array]:
+        """What the derivatives of φ are multiplied by in a tile of several samples."""
+        rows, cols = distances.rows, distances.cols
+        x, y = (distances.at(self.points, places) for places in (rows, cols))
+        s, t = (distances.at(self.vectors, places) for places in (rows, cols))
+        forward = np.einsum("kij,kij->ki", s, x)[:, :, None] - s @ y.swapaxes(1, 2)
+        backward = np.einsum("kij,kij->ki", t, y)[:, None] - x @ t.swapaxes(1, 2)
+        rho = distances.rho
+        if self.units is not None:
+            rho = rho * self.units[distances.samples, None, None] ** 2
+        return _parts(rho, forward, backward, s @ t.swapaxes(1, 2), s.shape[2])
 
     @property
     def thin_points(self) -> Placed | None:
         return self.placed if self.placed.close else None
 
     def terms(self, distances: Distances) -> Iterator[Term]:
-        rows, cols = distances.rows, distances.cols
-        parts = distances.kept(self.vectors, lambda: self._parts(distances.rho, rows, cols))
+        parts = distances.kept(self.vectors, lambda: self._tiles(distances))
+        # A derivative in the squared distance, where that is counted in squares of a unit.
+        per = 1.0 if self.units is None else self.units[distances.samples] ** -2
         for function, multiples in distances.functions(self.kernel, ORDER):
-            for part, multiple in zip(parts, multiples[1:], strict=True):
+            for order, (part, multiple) in enumerate(zip(parts, multiples[1:], strict=True), 1):
                 if multiple != 0.0:
-                    yield Term(function, part, None, multiple)
+                    yield Term(function, part, None, multiple * per**order)
 
     def diagonal(self) -> Array:
         """h(x, x) = (d − 1)[(d + 1)φ″ + (d − 1)φ′] + ‖s‖²φ′ at t = 1."""
@@ -202,6 +195,40 @@ class SphereForm(_SecondOrderForm):
         d = self.points.shape[1]
         constant = (d - 1.0) * ((d + 1.0) * curvature + (d - 1.0) * slope)
         return np.asarray(constant + slope * (self.vectors**2).sum(axis=1))
+
+
+def _parts(rho: Array, forward: Array, backward: Array, products: Array, dim: int) -> list[Array]:
+    """What φ′, φ″, φ‴ and φ⁗ are multiplied by, whatever the kernel is; from s·(x − y), s′·(y − x) and s·s′.
+
+    With t = x·y, e = 1 − t², c = s·y + s′·x − (d − 1)t and the derivatives k₁, k₂, … of the kernel in t,
+    h = e²k₄ + e(c − (d + 3)t)k₃ + (s·y s′·x − (d + 1)tc − 2de)k₂ + (s·s′ − (d − 1)c)k₁.
+    """
+    # In as few passes and fresh arrays as can be. dρ = −2dt: a derivative in ρ has a factor −2 for each in t.
+    d = float(dim)
+    t = np.multiply(rho, -0.5)
+    t += 1.0
+    gap = t + 1.0
+    gap *= rho
+    gap *= 2.0  # 4(1 − t²)
+    # A tangential score has s·x = 0, so that s·y = −s·(x − y), in which nothing cancels.
+    second = forward * backward
+    c = np.add(forward, backward, out=forward)
+    c += np.multiply(t, d - 1.0, out=backward)
+    # Here c has the other sign.
+    np.multiply(t, d + 3.0, out=backward)
+    backward += c
+    third = np.multiply(backward, gap, out=backward)
+    third *= 2.0
+    t *= c
+    t *= d + 1.0
+    second += t
+    second *= 4.0
+    second -= np.multiply(gap, 2.0 * d, out=t)
+    c *= d - 1.0
+    c += products
+    c *= -2.0
+    gap *= gap
+    return [c, second, third, gap]
 
 
 def _require_profiles(kernel: Kernel) -> None:
@@ -248,6 +275,8 @@ class SecondOrder(Operator):
     >>> gs.ksd_test(x, gs.families.UniformOnSphere(3), operator=gs.SecondOrder(), rng=1).pvalue
     0.001
     """
+
+    pointwise = True  # no annotation: not a field
 
     def features(self, model: Model, domain: Domain, data: Array) -> DiffusionFeatures | SphereFeatures:
         if isinstance(domain, Sphere):
@@ -324,3 +353,21 @@ class SphereFeatures(Located):
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
         return SphereForm(self.points, self.score, kernel)
+
+    def stacked(self, count: int) -> SphereStack:
+        return SphereStack(self, count)
+
+
+class SphereStack:
+    """The same at the unit vectors of several samples."""
+
+    def __init__(self, features: SphereFeatures, count: int) -> None:
+        self._features = features
+        self._lengths = np.array([Median()(points) for points in np.split(features.points, count)])
+
+    def form(self, kernel: Kernel) -> SphereForm | None:
+        """The Stein matrices under a kernel that is not fitted yet; None where that has another rule."""
+        fixed = in_units(kernel)
+        if fixed is None:
+            return None
+        return SphereForm(self._features.points, self._features.score, fixed, self._lengths)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from goodstein.auxiliary.base import Auxiliary, as_auxiliary
 from goodstein.auxiliary.functions import default_auxiliary
 from goodstein.domains.base import Domain
@@ -11,6 +13,7 @@ from goodstein.errors import InputError
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator, tangent
 from goodstein.stein.features import SteinFeatures
+from goodstein.stein.stacked import SteinStack
 from goodstein.types import Array
 
 
@@ -51,6 +54,13 @@ class Standardised(Operator):
 
     def fitted(self, data: Array, domain: Domain) -> Standardised:
         return Standardised(self._auxiliary(domain).fitted(data, domain))
+
+    def stacked(self, model: Model, domain: Domain, data: Array, count: int) -> SteinStack | None:
+        """Where all samples have the same auxiliary function, as they have on a bounded domain."""
+        fitted = [self.fitted(sample, domain) for sample in np.split(data, count)]
+        if any(one != fitted[0] for one in fitted):
+            return None
+        return SteinStack(fitted[0].features(model, domain, data), count)
 
     def features(self, model: Model, domain: Domain, data: Array) -> SteinFeatures:
         """(y, a, G) = (x, b, g)."""

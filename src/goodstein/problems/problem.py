@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,10 +17,10 @@ from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
 from goodstein.kernels.frames import Located
-from goodstein.operators.base import Operator, features_of, sharing_features
+from goodstein.operators.base import Operator, features_of, fitted_of, sharing_features, stacked_of
 from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features
-from goodstein.stein.forms import BlockForm
+from goodstein.stein.forms import BlockForm, LowRankForm
 from goodstein.stein.totals import statistics
 from goodstein.types import Array
 
@@ -57,7 +57,7 @@ class Problem:
     def fitted_operator(self) -> Operator:
         """The operator with everything that it takes from the data fixed."""
         with one_blas_thread():
-            return self.operator.fitted(self.observations, self.domain)
+            return fitted_of(self.operator, self.observations, self.domain)
 
     @cached_property
     def features(self) -> Features:
@@ -151,7 +151,7 @@ class Collection:
 
     groups: tuple[tuple[Problem, tuple[Kernel, ...]], ...]
     fallback: tuple[Kernel, ...] | None = None
-    kept: dict[int, tuple[Any, list[Kernel]]] = field(default_factory=dict, repr=False, compare=False)
+    kept: dict[int, tuple[Any, Any, list[Kernel]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, problem: Problem) -> Collection:
@@ -176,19 +176,20 @@ class Collection:
         members: list[Problem] = []
         with sharing_features():
             for problem, kernels in self.groups:
-                fitted = self._fitted(problem, kernels, len(members))
+                fitted = self._fitted(problem.features, kernels, len(members))
                 members += [problem.with_kernel(kernel, fitted=True) for kernel in fitted]
         return members
 
-    def _fitted(self, problem: Problem, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
+    def _fitted(self, features: Features, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
         """Kernels with bandwidths and metrics fixed; where the data have no part in it, once for all."""
-        shared = problem.features.shared if isinstance(problem.features, Located) else None
+        shared = features.shared if isinstance(features, Located) else None
         if shared is None:
-            return self._fit(problem.features, kernels, place)
-        before = self.kept.get(place)
-        if before is None or before[0] is not shared:
-            self.kept[place] = before = shared, self._fit(problem.features, kernels, place)
-        return before[1]
+            return self._fit(features, kernels, place)
+        # By what is the same object in all copies of the collection, and in parts of it.
+        before = self.kept.get(id(kernels))
+        if before is None or before[0] is not shared or before[1] is not kernels:
+            self.kept[id(kernels)] = before = shared, kernels, self._fit(features, kernels, place)
+        return before[2]
 
     def _fit(self, features: Features, kernels: tuple[Kernel, ...], place: int) -> list[Kernel]:
         try:
@@ -215,7 +216,47 @@ class Collection:
         alike = len({form.n for form in forms}) == 1
         if not alike or any(problem.operator.diagonal_counts for problem in self.problems):
             return np.array([problem.statistic(workers) for problem in self.problems])
-        return statistics(forms, workers)
+        return statistics(forms, workers)[:, 0]
+
+    def statistics_of(self, samples: Sequence[Data]) -> Array:
+        """The U-statistics of all members for several other samples of the same size, (samples, members).
+
+        Operators that offer it look at all samples together, the others at one by one.
+        """
+        fallback = self.fallback or tuple(problem.fitted_kernel for problem in self.problems)
+        count, whole = len(samples), samples[0].stacked(samples)
+        out, thin = np.empty((len(fallback), count)), {}
+        alone: list[tuple[Problem, tuple[Kernel, ...]]] = []
+        places: list[int] = []
+        start = 0
+        with sharing_features():
+            for problem, kernels in self.groups:
+                here = range(start, start := start + len(kernels))
+                features = None
+                if whole is not None:
+                    features = stacked_of(problem.operator, problem.model, problem.domain, whole, count)
+                # One after the other: those of finite rank are large, and not needed any more.
+                for place, kernel in zip(here, self._for_stack(features, kernels), strict=True):
+                    form = None if features is None else features.form(kernel)
+                    if form is None:
+                        alone.append((problem, kernels))
+                        places += here
+                        break
+                    if isinstance(form, LowRankForm):
+                        out[place] = form.apart(count)
+                    else:
+                        thin[place] = form
+        if thin:
+            out[list(thin)] = statistics(list(thin.values()), 1, count)
+        if alone:
+            rest = Collection(tuple(alone), tuple(fallback[place] for place in places), self.kept)
+            out[places] = np.transpose([rest.with_data(sample).statistics() for sample in samples])
+        return out.T
+
+    def _for_stack(self, features: Any, kernels: tuple[Kernel, ...]) -> Sequence[Kernel]:
+        """Kernels as features of several samples take them: fitted where all samples see the same."""
+        shared = features.shared if isinstance(features, Located) else None
+        return kernels if shared is None else self._fitted(features, kernels, 0)
 
     def with_data(self, data: Data) -> Collection:
         """The same questions of other data, such as simulated ones.

@@ -16,6 +16,7 @@ from goodstein.kernels.bandwidth import beyond
 from goodstein.kernels.frames import Frame, Located, score_frame
 from goodstein.numerics.distances import Placed
 from goodstein.stein.forms import BlockForm, Distances, Index, Term
+from goodstein.stein.stacked import SteinStack
 from goodstein.stein.tiles import Centred, Prepared
 from goodstein.types import Array
 
@@ -122,6 +123,9 @@ class SteinFeatures(Located):
     def form(self, kernel: Kernel) -> BlockForm:
         """The Stein matrix under a fitted kernel, block by block."""
         return SteinForm(*self.seen_by(kernel))
+
+    def stacked(self, count: int) -> SteinStack | None:
+        return SteinStack(self, count) if type(self) is SteinFeatures else None
 
     @cached_property
     def centred(self) -> Centred:
@@ -289,7 +293,7 @@ class SteinForm(BlockForm):
 
     def terms(self, distances: Distances) -> Iterator[Term]:
         factors = self.prepared.features.factors
-        curvature = distances.kept(factors, lambda: factors.curvature(distances.rows, distances.cols))
+        curvature = distances.kept(factors, lambda: factors.curvature(distances))
         for function, (p, q, r) in distances.functions(self.prepared.kernel):
             if curvature is not None and r != 0.0:
                 yield Term(function, curvature, None, r)

@@ -54,6 +54,9 @@ class FiniteFeatures(Located):
         """τ τᵀ, whatever the kernel is."""
         return LowRankForm(self.tau)
 
+    def stacked(self, count: int) -> FiniteFeatures:
+        return self
+
 
 def polynomial_features(features: SteinFeatures, degree: int) -> Array:
     """ξ_i of f = e_j p(y) for all monomials p of a degree, a_j p + Σ_l G_lj ∂_l p, (n, count·J)."""

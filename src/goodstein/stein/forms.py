@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.triangle import upper_tiles
+from goodstein.engine.workspace import scratch
 from goodstein.errors import ScoreError, describe_rows
 from goodstein.kernels.base import Kernel
 from goodstein.numerics.distances import Placed
@@ -27,13 +28,13 @@ STEP = 256
 class Term(NamedTuple):
     """A multiple of f ∘ (L Rᵀ): f a function of the distances of a tile, L and R, (n, c), of all points.
 
-    Without R, L is the tile of a matrix itself.
+    Without R, L is the tile of a matrix itself. Of several samples each may have its own multiple.
     """
 
     function: Array
     left: Array
     right: Array | None
-    multiple: float = 1.0
+    multiple: float | Array = 1.0
 
 
 class BlockForm(ABC):
@@ -126,13 +127,25 @@ class BlockForm(ABC):
 class Distances:
     """Squared distances of one tile, and functions of them, which forms share and must not change.
 
-    On a tile of the diagonal the functions vanish where a point meets itself.
+    The rows of a form may be those of `count` samples, one after another; the tile is that of rows and cols
+    in each of some `samples`, (samples, rows, cols). On the diagonal, where a point meets itself, functions
+    vanish. They are scratch of this thread, as the distances are, until the next tile.
     """
 
-    def __init__(self, rho: Array, rows: slice, cols: slice) -> None:
-        self.rho, self.rows, self.cols = rho, rows, cols
+    def __init__(self, placed: Placed, rows: slice, cols: slice, samples: slice, count: int = 1) -> None:
+        self.rows, self.cols, self.samples, self.count = rows, cols, samples, count
+        left, right = self.at(placed.left, rows), self.at(placed.right, cols).swapaxes(1, 2)
+        shape = (len(left), left.shape[1], right.shape[2])
+        rho = np.matmul(left, right, out=scratch("distances", shape))
+        # Rounding may leave a hair below zero, where a profile need not be defined.
+        self.rho: Array = np.maximum(rho, 0.0, out=rho)
+        self._made = 0
         self._functions: dict[Any, list[tuple[Array, Sequence[float]]]] = {}
         self._kept: dict[int, Any] = {}
+
+    def at(self, values: Array, rows: slice) -> Array:
+        """Some rows, (samples, rows, …), of values at all points, (count·n, …)."""
+        return values.reshape(self.count, -1, *values.shape[1:])[self.samples, rows]
 
     def functions(self, kernel: Kernel, order: int = 2) -> list[tuple[Array, Sequence[float]]]:
         """The functions of a kernel in double precision, each with the multiples that φ, φ′, … take of it."""
@@ -140,7 +153,7 @@ class Distances:
         key = (kernel if kernel.shares_parts else id(kernel), order)
         if key not in self._functions:
             self._functions[key] = [
-                (self._off_diagonal(np.asarray(function, np.float64)), multiples)
+                (self._off_diagonal(function), multiples)
                 for function, multiples in kernel.functions(self.rho, order)
             ]
         return self._functions[key]
@@ -151,10 +164,13 @@ class Distances:
             self._kept[id(owner)] = make()
         return self._kept[id(owner)]
 
-    def _off_diagonal(self, function: Array) -> Array:
+    def _off_diagonal(self, function: Any) -> Array:
+        self._made += 1
+        out = scratch(f"distances{self._made}", self.rho.shape)
+        np.copyto(out, function)
         if self.rows == self.cols:
-            np.fill_diagonal(function, 0.0)
-        return function
+            out.reshape(len(out), -1)[:, :: out.shape[2] + 1] = 0.0
+        return out
 
 
 def finite_diagonal(form: BlockForm, own: int | None = None) -> Array:
@@ -263,3 +279,15 @@ class LowRankForm(BlockForm):
     def statistic(self) -> float:
         """U, in linear time."""
         return self.reduced()[2] / (self.n * (self.n - 1))
+
+    def apart(self, count: int) -> Array:
+        """U of each of so many samples of the same size, one after another, (count,).
+
+        Raises where there is nothing to be seen in one of them; alone it says what is wrong with it.
+        """
+        tau = self.tau.reshape(count, -1)
+        n, total = self.n // count, self.tau.reshape(count, -1, self.tau.shape[1]).sum(axis=1)
+        squares = np.einsum("ki,ki->k", tau, tau)
+        if not (squares > 0.0).all():
+            raise ScoreError("The operator is zero at all observations of a sample.")
+        return np.asarray(np.einsum("ki,ki->k", total, total) - squares) / (n * (n - 1))

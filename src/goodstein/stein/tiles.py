@@ -29,6 +29,7 @@ from goodstein.types import Array
 
 if TYPE_CHECKING:
     from goodstein.stein.features import SteinFeatures
+    from goodstein.stein.forms import Distances
 
 
 Part = Literal["p", "q", "r", "one"]
@@ -58,8 +59,8 @@ class Factors(ABC):
         """The columns of `left` that P and Q need, at least."""
         return self.left
 
-    def curvature(self, rows: slice, cols: slice) -> Array | None:
-        """R[rows, cols] where that is cheaper than its many columns, otherwise None."""
+    def curvature(self, distances: Distances) -> Array | None:
+        """R in a tile of several samples where that is cheaper than its many columns, otherwise None."""
         return None
 
     def __init__(self, features: Functionals, norms: Array) -> None:
@@ -172,20 +173,32 @@ class MatrixFactors(Factors):
         gx = np.einsum("nij,nl->nilj", self.g, self.x).reshape(len(self.x), -1)
         return np.hstack([self.narrow, self._outer(self.x, self.u), gx])
 
-    def curvature(self, rows: slice, cols: slice) -> Array | None:
+    def curvature(self, distances: Distances) -> Array | None:
         """R = −4 Σ_j (u_j − G_j·x′)(x·G′_j − u′_j)."""
         if self.flat.shape[1] * self.x.shape[1] <= FEW_COLUMNS:
             return None
-        out = np.zeros((rows.stop - rows.start, cols.stop - cols.start))
+        places = self._places
+        rows, cols = distances.at(places, distances.rows), distances.at(places, distances.cols)
+        out = np.zeros(distances.rho.shape)
+        forward, backward = (scratch(name, out.shape) for name in ("forward", "backward"))
         for j in range(self.u.shape[1]):
-            forward = self.g[rows, :, j] @ self.x[cols].T
-            forward -= self.u[rows, j, None]
-            backward = self.x[rows] @ self.g[cols, :, j].T
-            backward -= self.u[cols, j]
+            functions = self._functions[:, j]
+            np.matmul(distances.at(functions, distances.rows), cols.swapaxes(1, 2), out=forward)
+            np.matmul(rows, distances.at(functions, distances.cols).swapaxes(1, 2), out=backward)
             forward *= backward
             out += forward
         out *= 4.0
         return out
+
+    @cached_property
+    def _places(self) -> Array:
+        """(x, −1), (n, m + 1)."""
+        return np.hstack([self.x, -np.ones_like(self.norms)])
+
+    @cached_property
+    def _functions(self) -> Array:
+        """(G_j, u_j) for every test function j, (n, J, m + 1)."""
+        return np.concatenate([self.g.swapaxes(1, 2), self.u[:, :, None]], axis=2)
 
     def part(self, name: Part) -> tuple[int, Array]:
         """By (Gᵀr)_j = u_j − Σ_i G_ij x′_i and (G′ᵀr)_j = Σ_l x_l G′_lj − u′_j."""

@@ -26,12 +26,17 @@ from goodstein.types import Array
 
 STRIP, WIDTH = 256, 2048
 """Rows and columns of which the distances are held at a time."""
+HELD = 1 << 16
+"""Distances of small samples that are held at a time, so that functions of them stay in the cache."""
 
 
-def statistics(forms: Sequence[BlockForm], workers: Workers = 1) -> Array:
-    """U of every form, (forms,), all of them of the same number of observations."""
-    n, count = forms[0].n, len(forms)
-    factors, rests = np.zeros(count), np.zeros(count)
+def statistics(forms: Sequence[BlockForm], workers: Workers = 1, count: int = 1) -> Array:
+    """U of every form, (forms, count), all of them of the same `count` samples of the same size.
+
+    Several samples are for forms that are thin.
+    """
+    n = forms[0].n // count
+    factors, rests = np.zeros((2, len(forms), count))
     views: list[_View] = []
     others: list[tuple[int, BlockForm]] = []
     for place, form in enumerate(forms):
@@ -46,7 +51,7 @@ def statistics(forms: Sequence[BlockForm], workers: Workers = 1) -> Array:
         if view is None:
             views.append(view := _View(placed))
         view.forms.append((place, inner))
-    task = _Strip(views, others, n, count)
+    task = _Strip(views, others, n, count, len(forms))
     strips = cut(0, n, STRIP)
     sums = np.sum(run(task, strips, workers, size=n, costs=areas(strips, n)), axis=0)
     return np.asarray((factors * sums + rests) / (n * (n - 1)))
@@ -57,11 +62,11 @@ def loose_block(form: BlockForm, rows: slice, cols: slice) -> Array:
     placed = form.thin_points
     if placed is None:
         return form.block(rows, cols)
-    distances = Distances(placed[rows].squared_distances(placed[cols]), rows, cols)
-    out = np.zeros(distances.rho.shape)
+    distances = Distances(placed, rows, cols, slice(0, 1))
+    out = np.zeros(distances.rho.shape[1:])
     for function, left, right, multiple in form.terms(distances):
-        tile = left if right is None else left[rows] @ right[cols].T
-        out += multiple * (function * tile)
+        tile = left[0] if right is None else left[rows] @ right[cols].T
+        out += multiple * (function[0] * tile)
     return out
 
 
@@ -72,25 +77,29 @@ class _View:
     placed: Placed
     forms: list[tuple[int, BlockForm]] = field(default_factory=list)
 
-    def add(self, rows: slice, cols: slice, totals: Array) -> None:
-        """Add the sums over H[rows, cols], without its diagonal, of every form."""
-        rho = self.placed[rows].squared_distances(self.placed[cols])
-        distances = Distances(rho, rows, cols)
+    def add(self, distances: Distances, totals: Array) -> None:
+        """Add the sums over a tile, without its diagonal, of every form and sample."""
         together: dict[int, list[tuple[int, Term]]] = {}
         for place, form in self.forms:
             for term in form.terms(distances):
                 if term.right is None:
-                    totals[place] += term.multiple * np.vdot(term.function, term.left)
+                    totals[place] += term.multiple * _products(term.function, term.left)
                 else:
                     together.setdefault(id(term.function), []).append((place, term))
         for shared in together.values():
-            product = shared[0][1].function @ np.hstack([term.right[cols] for _, term in shared])  # type: ignore[index]
+            right = [distances.at(term.right, distances.cols) for _, term in shared]  # type: ignore[arg-type]
+            product = shared[0][1].function @ np.concatenate(right, axis=2)
             start = 0
             for place, term in shared:
                 stop = start + term.left.shape[1]
-                sums = np.einsum("ij,ij->", term.left[rows], product[:, start:stop])
-                totals[place] += term.multiple * sums
+                left = distances.at(term.left, distances.rows)
+                totals[place] += term.multiple * _products(left, product[:, :, start:stop])
                 start = stop
+
+
+def _products(one: Array, other: Array) -> Array:
+    """The sum of the products of all entries of each sample, (samples,)."""
+    return np.asarray(np.einsum("kij,kij->k", one, other))
 
 
 @dataclass(frozen=True)
@@ -101,18 +110,21 @@ class _Strip:
     others: list[tuple[int, BlockForm]]
     n: int
     count: int
+    forms: int
 
     def __call__(self, rows: slice) -> Array:
-        square, rest = np.zeros(self.count), np.zeros(self.count)
+        square, rest = np.zeros((2, self.forms, self.count))
         self._add(rows, rows, square)
         if rows.stop < self.n:
             for cols in cut(rows.stop, self.n, WIDTH):
                 self._add(rows, cols, rest)
-        return square + 2.0 * rest
+        return np.asarray(square + 2.0 * rest)
 
     def _add(self, rows: slice, cols: slice, totals: Array) -> None:
+        pairs = (rows.stop - rows.start) * (cols.stop - cols.start)
         for view in self.views:
-            view.add(rows, cols, totals)
+            for samples in cut(0, self.count, max(1, HELD // pairs)):
+                view.add(Distances(view.placed, rows, cols, samples, self.count), totals[:, samples])
         for place, form in self.others:
             block = form.block(rows, cols)
             totals[place] += block.sum() - (block.trace() if rows == cols else 0.0)

@@ -14,8 +14,8 @@ from goodstein.data.points import draw
 from goodstein.domains import Domain
 from goodstein.errors import InputError, given
 from goodstein.numerics.ranges import cut
-from goodstein.operators.base import Operator, features_of
-from goodstein.operators.embedding import CHUNK, Drawn, EmbeddingFeatures, MeanEmbedding
+from goodstein.operators.base import Operator, features_of, stacked_of
+from goodstein.operators.embedding import CHUNK, Drawn, EmbeddingFeatures, MeanEmbedding, compare
 from goodstein.operators.views.base import FiniteView
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
@@ -56,6 +56,10 @@ class DrawnView(FiniteView):
     def features(self, model: Any, domain: Domain, data: Any) -> FiniteFeatures:
         """f(x_i) − mean_b f(y_ib)."""
         inner = cast(EmbeddingFeatures, features_of(self._embedding(domain), model, domain, data))
+        return self._compared(inner, model, domain, data)
+
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> FiniteFeatures:
+        inner: EmbeddingFeatures = stacked_of(self._embedding(domain), model, domain, data, count)
         return self._compared(inner, model, domain, data)
 
     def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
@@ -102,7 +106,7 @@ class DrawnView(FiniteView):
         # Many samples of the model are compared with the same draws.
         functions, means = inner.drawn.kept(lambda: self._means(inner.drawn, model, domain), self)
         seen = self.seen(model, domain, data, inner.observations)
-        return FiniteFeatures(functions(seen) - means, inner.drawn)
+        return FiniteFeatures(compare(functions(seen), means), inner.drawn)
 
     def _means(self, drawn: Drawn, model: Any, domain: Domain) -> tuple[Functions, Array]:
         """The functions, and their means over the draws of each observation."""

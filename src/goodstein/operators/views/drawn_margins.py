@@ -13,7 +13,7 @@ from goodstein.domains import Domain
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
 from goodstein.operators.base import Operator, set_inner
-from goodstein.operators.embedding import EmbeddingFeatures
+from goodstein.operators.embedding import EmbeddingFeatures, compare
 from goodstein.operators.views.base import Names, named
 from goodstein.operators.views.columns import as_column, require_columns
 from goodstein.operators.views.drawn import FIXED, DrawnView, Functions
@@ -44,7 +44,7 @@ class RankedView(DrawnView):
             return ranked(columns_of(inner.observations, domain), ordered, degree)
 
         omega = inner.kept(polynomials, degree, domain)
-        return FiniteFeatures(self.chosen(omega, domain.dim) - means, drawn)
+        return FiniteFeatures(compare(self.chosen(omega, domain.dim), means), drawn)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -59,6 +59,8 @@ class Harmonics(FiniteView):
     degree: int = 1
     operator: Operator | None = None
 
+    pointwise = True  # no annotation: not a field
+
     def __post_init__(self) -> None:
         set_inner(self, "SecondOrder()")
         if not (self.operator is None or isinstance(self.operator, SecondOrder)):

@@ -14,10 +14,11 @@ from goodstein.domains import Domain
 from goodstein.errors import InputError
 from goodstein.numerics import polynomials
 from goodstein.numerics.ranks import medians
-from goodstein.operators.base import Operator, set_inner
+from goodstein.operators.base import Operator, set_inner, stacked_of
 from goodstein.operators.views.base import FiniteView, Names, named, unit_frame
 from goodstein.stein.features import SteinFeatures
 from goodstein.stein.finite import FiniteFeatures, polynomial_features
+from goodstein.stein.stacked import SteinStack
 
 WORDS = ("location", "scale and correlation", "skewness")
 """What the first degrees look at."""
@@ -100,6 +101,15 @@ class Moments(FiniteView):
                 "degree, or Sliced()."
             )
         return self._about(inner, inner, domain)
+
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> FiniteFeatures | None:
+        """Each sample about its own centre, in its own metric."""
+        inner = stacked_of(self.inner(domain), model, domain, data, count)
+        if not isinstance(inner, SteinStack):
+            return None
+        m = inner.features.points.shape[1]
+        seen = inner.seen(domain.mixed_units and m > 1).together
+        return None if seen is None else FiniteFeatures(polynomial_features(seen, self.degree))
 
     def features_beside(
         self, features: Any, model: Any, domain: Domain, others: Any
