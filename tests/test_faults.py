@@ -119,7 +119,8 @@ def test_a_pool_that_was_shut_down_is_named(call):
 
 def test_workers_hand_back_their_share_in_time(monkeypatch):
     """So that an interruption never waits for a whole share; the result is the same."""
-    whole = CALLS["simulated"]()
+    null = gs.MonteCarlo(170)
+    whole = gs.ksd_test(X, NULL, null=null, rng=1)
     taken = []
 
     class Here(Executor):
@@ -129,10 +130,10 @@ def test_workers_hand_back_their_share_in_time(monkeypatch):
             taken.append(len(future.result()))
             return future
 
-    for seconds, most in ((0.0, 1), (60.0, 2)):  # 19 samples in 16 shares
+    for seconds, most in ((0.0, 1), (60.0, 2)):  # 17 batches of ten samples in 16 shares
         monkeypatch.setattr(shares.Pool, "seconds", seconds)
         taken.clear()
-        again = CALLS["simulated"](workers=Here())
+        again = gs.ksd_test(X, NULL, null=null, workers=Here(), rng=1)
         np.testing.assert_array_equal(again.null_distribution, whole.null_distribution)
         assert max(taken) == most
 

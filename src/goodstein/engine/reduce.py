@@ -27,6 +27,13 @@ from goodstein.engine.workspace import scratch
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
+WIDE, LARGE = 768, 1000
+"""Columns of a tile of one form, of so many rows and more.
+
+Threads wait for Python's lock after every call, so that calls should be long. A stride of a power of two
+would let rows displace each other in the cache.
+"""
+
 SEVERAL = 192
 """Columns of a tile that several forms share: what they share should stay in the cache."""
 
@@ -167,7 +174,8 @@ def _by_strips(
     strips = weights.strips() if weights is not None else cut(0, n, CHUNK)
     scales = [scale for bundle in bundles for scale in bundle.scales]
     precision = np.float64 if any(bundle.wide for bundle in bundles) else np.float32
-    tile = tile or (CHUNK if len(scales) == 1 else SEVERAL)
+    if tile is None:
+        tile = SEVERAL if len(scales) > 1 else WIDE if n >= LARGE else CHUNK
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
     if n >= MANY and (workers is None or isinstance(workers, int)):
         task.prepare()

@@ -106,7 +106,7 @@ STRENGTH = 0.01
 COLUMNS = 25
 """So many columns have members of their own."""
 
-PAIRED = 10
+CROSSED = 10
 """Covariates at most of which all pairs are looked at."""
 
 WIDE = 50
@@ -281,7 +281,7 @@ def _along_covariates(problem: Problem, repeated: bool) -> Kinds:
     return {
         "form": [Entry(Timing(0, covariate=column, trend=2)) for column in _columns(problem)],
         "changes": [Entry(Timing(1, covariate=column, trend=1)) for column in _columns(problem)],
-        "pairs": [Entry(Timing(0, trend=1, pairs=True))] if repeated and 2 <= z.shape[1] <= PAIRED else [],
+        "pairs": [Entry(Timing(0, trend=1, pairs=True))] if repeated and 2 <= z.shape[1] <= CROSSED else [],
     }
 
 
@@ -297,7 +297,7 @@ def _of_cox(problem: Problem) -> Kinds:
     return {
         "form": entries(*[CoxResiduals(0, covariate=column, trend=2) for column in _columns(problem)]),
         "changes": entries(*[CoxResiduals(1, covariate=column, trend=1) for column in _columns(problem)]),
-        "pairs": entries(CoxResiduals(0, trend=1, pairs=True)) if 2 <= p <= PAIRED else [],
+        "pairs": entries(CoxResiduals(0, trend=1, pairs=True)) if 2 <= p <= CROSSED else [],
     }
 
 
