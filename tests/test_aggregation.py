@@ -12,7 +12,8 @@ import goodstein as gs
 from goodstein.nulls.base import JointCalibration
 from goodstein.nulls.combine import combined, log_survival
 from goodstein.pipeline.compose import compose
-from goodstein.tests_of_fit.default_members import Entry, default_collection
+from goodstein.tests_of_fit.default_members import default_collection
+from goodstein.tests_of_fit.members.entries import Entry
 from levels import check_level, trials
 
 pytestmark = pytest.mark.usefixtures("few_samples")

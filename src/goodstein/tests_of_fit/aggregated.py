@@ -41,14 +41,10 @@ from goodstein.problems.problem import Collection, Problem
 from goodstein.results.member import Member
 from goodstein.results.result import SMALL, TestResult
 from goodstein.survival.data import Censored
-from goodstein.tests_of_fit.default_members import (
-    default_collection,
-    default_kernels,
-    from_draws,
-    left_out,
-    looks_at,
-    shares_of,
-)
+from goodstein.tests_of_fit.default_members import default_collection, shares_of
+from goodstein.tests_of_fit.members.drawn import from_draws
+from goodstein.tests_of_fit.members.entries import default_kernels
+from goodstein.tests_of_fit.members.words import left_out, looks_at
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
