@@ -22,7 +22,8 @@ from goodstein.errors import InputError
 from goodstein.explain.explanation import Explanation
 from goodstein.report.page import page
 from goodstein.results.detectable import Detectable, Move
-from goodstein.results.result import SMALL, TestResult
+from goodstein.results.questions import SMALL
+from goodstein.results.result import TestResult
 from goodstein.results.tolerance import Tolerance
 from goodstein.text import Report, Table, cut, plain, short, visible
 from goodstein.version import __version__

@@ -39,7 +39,8 @@ from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.member import Member
-from goodstein.results.result import SMALL, TestResult
+from goodstein.results.questions import SMALL
+from goodstein.results.result import TestResult
 from goodstein.survival.data import Censored
 from goodstein.tests_of_fit.default_members import default_collection, shares_of
 from goodstein.tests_of_fit.members.drawn import from_draws

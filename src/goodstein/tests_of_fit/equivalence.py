@@ -25,7 +25,8 @@ from goodstein.pipeline.run import recorded, report_test
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.results.detectable import shift_discrepancy
-from goodstein.results.result import SMALL, TestResult
+from goodstein.results.questions import SMALL
+from goodstein.results.result import TestResult
 from goodstein.results.tolerance import roots
 from goodstein.stein.forms import BlockForm
 from goodstein.tests_of_fit.tolerant import ON_OTHERS, looked_at, random_signs
