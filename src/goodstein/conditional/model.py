@@ -16,7 +16,8 @@ from goodstein.constraints import answered, asked, check_text, real_array, requi
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, SamplingError, ScoreError, describe_rows, must
 from goodstein.models.callables import Kind
-from goodstein.models.model import FunctionModel, Model
+from goodstein.models.functions import FunctionModel
+from goodstein.models.model import Model
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
 

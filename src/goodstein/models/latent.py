@@ -12,7 +12,7 @@ from goodstein.constraints import answered, asked, check_count, check_text, requ
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError, given
 from goodstein.models.averages import ROWS, Averaged, evaluate
-from goodstein.models.model import title
+from goodstein.models.functions import title
 from goodstein.numerics.ranges import cut
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
-from goodstein.constraints import (
-    answered,
-    asked,
-    check_count,
-    check_flag,
-    check_text,
-    real_array,
-    require_functions,
-)
+from goodstein.constraints import asked, check_count, check_flag, check_text, real_array, require_functions
 from goodstein.domains.base import Domain
 from goodstein.domains.chart import Chart
 from goodstein.domains.regions import as_domain
@@ -31,54 +22,19 @@ from goodstein.errors import (
     describe_rows,
     within_memory,
 )
-from goodstein.models.base import AnyModel, Found
+from goodstein.models.base import Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
+from goodstein.models.functions import Function, FunctionModel, points_of, title
 from goodstein.models.line import Line, drawn_along
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
 
-Function: TypeAlias = Callable[..., Any]
-
 MOST_KEPT = 4
 """Things that are kept of a distribution of the library, such as draws."""
 
 OR_NONE = "a domain such as Box(lower, upper), or None"
-
-
-class FunctionModel(AnyModel):
-    """A model that is made of functions: a score, a log density, a sampler, some of them left out."""
-
-    _functions: dict[str, Function]
-    _domain: Domain | None
-    _name: str | None
-
-    @property
-    def domain(self) -> Domain | None:
-        return self._domain
-
-    @property
-    def name(self) -> str:
-        """What messages and results call the model."""
-        if self._name is not None:
-            return self._name
-        key = "score" if self.has_score else "logpdf"
-        return f"{key}={title(self._functions[key])}"
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the score was given, rather than obtained by differentiating the log density."""
-        return "score" in self._functions
-
-    @property
-    def has_logpdf(self) -> bool:
-        """Whether :meth:`logpdf` is available."""
-        return "logpdf" in self._functions
-
-    @property
-    def has_sample(self) -> bool:
-        return "sample" in self._functions
 
 
 class Model(FunctionModel):
@@ -263,22 +219,9 @@ class Model(FunctionModel):
         n, generator = check_count(n, "n", 0), as_generator(rng)
         if self.line is not None:
             return self.line.sample(n, generator)[:, None]
-        with within_memory(f"The sampler of {self.name}"):
-            drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, generator)
-        if drawn.shape == (n,) and (self._domain is None or self._domain.dim == 1):
-            drawn = drawn[:, None]
-        d = self._domain.dim if self._domain is not None else drawn.shape[-1] if drawn.ndim else 0
-        if drawn.shape != (n, d):
-            expected = f"({n}, {d if self._domain is not None else 'd'})"
-            reason = f"The sampler of {self.name} returned shape {drawn.shape}; expected {expected}."
-            raise SamplingError(reason, remedy="`sample(n, rng)` must return one row for each point.")
-        finite = np.isfinite(drawn)
-        if not finite.all():
-            broken: BoolArray = np.asarray(~finite.all(axis=1))
-            found = f"returned values that are not finite in {describe_rows(broken)}."
-            reason = f"The sampler of {self.name} {found}"
-            raise SamplingError(reason, rows=broken, remedy="Check its parameters.")
-        return drawn
+        what, d = f"The sampler of {self.name}", None if self._domain is None else self._domain.dim
+        with within_memory(what):
+            return points_of(self._functions["sample"], what, n, d, generator)
 
     def on(self, domain: Domain | None) -> Self:
         domain = None if domain is None else as_domain(domain, OR_NONE)
@@ -409,33 +352,3 @@ def in_coordinates(model: Model, chart: Chart) -> Model:
         return model.score(x) + chart.log_volume_gradient(x)
 
     return Model(score=score, domain=chart.region, batched=True, name=model.name)
-
-
-def draws_of(function: Function, what: str, n: int, rng: np.random.Generator) -> Array:
-    """What a user's sampler returns, as numbers of any shape."""
-    drawn = asked(call_sampler, what, function, n, rng, error=SamplingError)
-    return answered(drawn, what, error=SamplingError)
-
-
-def call_sampler(function: Function, n: int, rng: np.random.Generator) -> Any:
-    """Call sample(n, rng) or sample(n, rng=rng), whichever the function takes."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # compiled functions need not have a signature
-        return function(n, rng)
-    keyword = next((key for key in ("rng", "random_state") if key in parameters), None)
-    if keyword is not None and parameters[keyword].kind is not inspect.Parameter.POSITIONAL_ONLY:
-        return function(n, **{keyword: rng})
-    kinds = [parameter.kind for parameter in parameters.values()]
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if sum(kind in positional for kind in kinds) >= 2 or inspect.Parameter.VAR_POSITIONAL in kinds:
-        return function(n, rng)
-    reason = "takes no random number generator, so its draws could not be repeated."
-    remedy = "Give it the signature sample(n, rng)."
-    raise SamplingError(f"The sampler {title(function)} {reason}", remedy=remedy)
-
-
-def title(function: Function) -> str:
-    """Name a function as its author would."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
-    return str(name if name is not None else type(function).__name__).rpartition("<locals>.")[2]

@@ -12,7 +12,8 @@ from goodstein.constraints import check_flag, check_text, require_functions
 from goodstein.domains.base import Domain
 from goodstein.errors import ScoreError, must
 from goodstein.models.averages import ROWS, Averaged, evaluate
-from goodstein.models.model import Model, title
+from goodstein.models.functions import title
+from goodstein.models.model import Model
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike
 from goodstein.validation import as_array

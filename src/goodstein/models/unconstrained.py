@@ -11,7 +11,8 @@ from goodstein.data.chains import Chains
 from goodstein.data.named import NamedDraws, labels, of_mapping
 from goodstein.domains import Euclidean
 from goodstein.errors import InputError
-from goodstein.models.model import Function, Model
+from goodstein.models.functions import Function
+from goodstein.models.model import Model
 from goodstein.types import Array
 
 Move: TypeAlias = Callable[[dict[str, Array]], Array]

@@ -17,7 +17,8 @@ from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.foreign import describe, roots
-from goodstein.models.model import Model, call_sampler, title
+from goodstein.models.functions import call_sampler, title
+from goodstein.models.model import Model
 from goodstein.pipeline.kinds import restricted
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel

@@ -13,7 +13,7 @@ from goodstein.data.rows import SeenRows
 from goodstein.domains.box import Box
 from goodstein.errors import SamplingError, ScoreError, describe_rows, must
 from goodstein.models.base import AnyModel
-from goodstein.models.model import draws_of, title
+from goodstein.models.functions import draws_of, title
 from goodstein.models.provenance import Fit
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise

@@ -13,7 +13,7 @@ from goodstein.data.rows import SeenRows
 from goodstein.domains.box import Box
 from goodstein.errors import InputError, SamplingError, must
 from goodstein.models.base import AnyModel
-from goodstein.models.model import title
+from goodstein.models.functions import title
 from goodstein.models.provenance import Fit
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
