@@ -21,8 +21,9 @@ from goodstein.families.piecewise import PiecewiseExponential
 from goodstein.families.weibull import Weibull
 from goodstein.foreign import bases, unusable
 from goodstein.models.provenance import Fit, Refitting
-from goodstein.survival.data import OTHER_CENSORING, Censored, as_censored
+from goodstein.survival.data import Censored, as_censored
 from goodstein.survival.model import SurvivalModel
+from goodstein.survival.reading import OTHER_CENSORING
 from goodstein.survival.regression import AnySurvival
 from goodstein.types import Array
 

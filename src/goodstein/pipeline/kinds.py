@@ -49,6 +49,7 @@ process = deferred("goodstein.patterns.process")
 regression = deferred("goodstein.survival.regression")
 residuals = deferred("goodstein.survival.residuals")
 survival_data = deferred("goodstein.survival.data")
+survival_reading = deferred("goodstein.survival.reading")
 
 WIDE = 0.5
 """Bandwidth on the scale of F(t | z) of a regression, which is uniform on (0, 1) whatever its form is. So
@@ -102,7 +103,7 @@ def kind_of(data: Any, model: Any, operator: Operator | None) -> Callable[..., A
         return next((arrange for kind, arrange in kinds.items() if issubclass(taken, kind)), others)
     if taken is not None:
         return points
-    structured = is_records(data) and survival_data.is_structured(data)
+    structured = is_records(data) and survival_reading.is_structured(data)
     if structured or "CensoredData" in bases(data) or "lifelines" in roots(model) | roots(data):
         return durations
     if _has_columns(data) and _is_of_durations(model):

@@ -10,21 +10,18 @@ import numpy as np
 from goodstein.constraints import real_array
 from goodstein.data.base import Data
 from goodstein.errors import InputError, SamplingError, given, must, warn
-from goodstein.foreign import bases
 from goodstein.frozen import Frozen
-from goodstein.survival.fields import as_covariates, as_entry, as_events, as_times, require_length
+from goodstein.survival.fields import (
+    as_covariates,
+    as_entry,
+    as_events,
+    as_times,
+    require_length,
+    require_same_index,
+)
+from goodstein.survival.reading import columns_of, durations_and_events, told_apart
 from goodstein.types import Array, ArrayLike, BoolArray, Column
 from goodstein.validation import is_frame, read_frame
-
-DURATIONS = {"t", "time", "times", "duration", "durations", "survival_time", "tenure", "futime"}
-EVENTS = {"e", "event", "events", "event_observed", "observed", "status", "death", "dead", "died", "fustat"}
-"""Names, in small letters, by which columns of a data frame are known for durations and for events."""
-
-OTHER_CENSORING = (
-    "Only right-censored data can be tested: of an event that is known up to an interval no operator has "
-    "mean zero. Where the intervals are short beside the durations, test their middles; where they "
-    "are few and the same for all, test the counts in them."
-)
 
 
 class Censored(Frozen, Data):
@@ -94,7 +91,7 @@ class Censored(Frozen, Data):
     ) -> None:
         others = {"event_observed": event_observed, "entry": entry, "covariates": covariates}
         for name, other in others.items():
-            _require_same_index(durations, other, name)
+            require_same_index(durations, other, name)
         t = as_times(durations, "durations")
         events = np.ones(len(t), bool) if event_observed is None else as_events(event_observed)
         require_length(events, t, "event_observed")
@@ -113,7 +110,7 @@ class Censored(Frozen, Data):
         covariates: Sequence[Any] | None = None,
     ) -> Self:
         """Columns, of these names, of a data frame of pandas, polars or Arrow."""
-        columns = _columns(frame)
+        columns = columns_of(frame)
         named = {"durations": durations, "event_observed": event_observed, "entry": entry}
         wanted = [(key, name) for key, name in named.items() if name is not None]
         for argument, name in [*wanted, *(("covariates", name) for name in covariates or ())]:
@@ -318,97 +315,14 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _require_same_index(durations: Any, other: Any, name: str) -> None:
-    """Raise where two Series or frames number their rows in different ways."""
-    first, second = (getattr(one, "index", None) for one in (durations, other))
-    if hasattr(first, "equals") and hasattr(second, "equals") and not first.equals(second):  # type: ignore[union-attr]
-        why = "so it is not clear which values belong together"
-        remedy = "Align them, or pass .to_numpy() of both to pair them by position."
-        both = f"`durations` and `{name}`"
-        raise InputError(f"{both} are Series with different indexes, {why}.", remedy=remedy)
-
-
 def as_censored(data: Any, asked_by: str) -> Censored:
     """Whatever stands for durations with events; in a plain array all durations are events."""
     if isinstance(data, Censored):
         return data
-    if "CensoredData" in bases(data):
-        return _from_scipy(data)
-    if is_frame(data):
-        return _from_columns(data)
-    if isinstance(data, np.ma.MaskedArray):
-        return Censored(data)
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        array = np.empty((0, 0, 0))
-    if is_structured(array):
-        kinds = {array.dtype[name].kind: name for name in array.dtype.names or ()}
-        time = next(name for kind, name in kinds.items() if kind != "b")
-        return Censored(array[time], array[kinds["b"]])
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        found = f"{type(data).__name__}{f' of shape {array.shape}' if array.size else ''}"
-        other = "an array (n,) of durations that all ended in the event"
-        remedy = f"Pass Censored(durations, event_observed), or {other}."
-        raise InputError(f"{asked_by} is for durations, got {found}.", argument="data", remedy=remedy)
-    return Censored(array)
-
-
-def is_structured(data: Any) -> bool:
-    """An array of records with a boolean and a numeric field, as scikit-survival makes them."""
-    names = data.dtype.names if isinstance(data, np.ndarray) else None
-    kinds = sorted(data.dtype[name].kind for name in names or ())
-    return len(kinds) == 2 and kinds[0] == "b" and kinds[1] in "fiu"
-
-
-def _from_scipy(data: Any) -> Censored:
-    # SciPy has no public access to these.
-    left, interval = len(data._left), len(data._interval)
-    if left or interval:
-        found = f"{left} left-censored and {interval} interval-censored values."
-        raise InputError(found, argument="data", remedy=OTHER_CENSORING)
-    durations = np.concatenate([data._uncensored, data._right])
-    return Censored(durations, np.arange(len(durations)) < len(data._uncensored))
-
-
-def _from_columns(frame: Any) -> Censored:
-    """A frame with one column of durations, or with a second one of events, by their names or contents."""
-    columns = _columns(frame)
-    names = list(columns)
-    if len(names) == 1:
-        return Censored(columns[names[0]])
-    durations, events = ([n for n in names if str(n).casefold() in known] for known in (DURATIONS, EVENTS))
-    reversed_ = [n for n in names if "cens" in str(n).casefold() and _binary(columns[n])]
-    if len(names) == 2 and reversed_:
-        (other,) = (name for name in names if name != reversed_[0])
-        reason = f"by its name the column {reversed_[0]!r} marks censored durations, not events."
-        remedy = f"Pass Censored({_cell(other)}, {_cell(reversed_[0])} == 0), or == 1 if it marks events."
-        raise InputError(reason, argument="data", remedy=remedy)
-    if len(names) == 2 and not (durations and events):
-        # One name or none tells: then what is in the columns, if it agrees.
-        events = events or [name for name in names if _binary(columns[name]) and name not in durations]
-        durations = durations or [name for name in names if name not in events]
-    if len(names) != 2 or len(durations) != 1 or len(events) != 1:
-        binary = sum(_binary(columns[name]) for name in names)
-        found = f"{len(names)} columns" if len(names) != 2 else f"{binary} columns of zeros and ones"
-        reason = f"the data frame has {found}, so it does not say which are durations and which are events."
-        pair = [_cell(found[0] if len(found) == 1 else "...") for found in (durations, events)]
-        raise InputError(reason, argument="data", remedy=f"Pass Censored({', '.join(pair)}).")
-    return Censored.from_frame(frame, durations=durations[0], event_observed=events[0])
-
-
-def _cell(name: Any) -> str:
-    """A column of a data frame as one writes it."""
-    return f'df["{name}"]' if isinstance(name, str) else f"df[{name!r}]"
-
-
-def _binary(values: Any) -> bool:
-    return values.dtype.kind == "b" or (values.dtype.kind in "iuf" and bool(np.isin(values, (0, 1)).all()))
-
-
-def _columns(frame: Any) -> dict[Any, np.ndarray[Any, Any]]:
-    """The columns of a data frame as arrays, by name; holes are refused where a column is used."""
-    table = read_frame(frame)
-    return {name: table.get_column(name).to_numpy() for name in table.columns}
+    if not is_frame(data):
+        return Censored(*durations_and_events(data, asked_by))
+    columns = columns_of(data)
+    if len(columns) == 1:
+        return Censored(*columns.values())
+    durations, events = told_apart(columns)
+    return Censored.from_frame(data, durations=durations, event_observed=events)

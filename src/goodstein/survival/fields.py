@@ -95,3 +95,13 @@ def as_events(values: Any) -> BoolArray:
         hint = coding if (array[wrong] == 2).all() else None
         raise InputError(reason, argument="event_observed", predicate=True, rows=wrong, remedy=hint)
     return np.asarray(array, dtype=bool)
+
+
+def require_same_index(durations: Any, other: Any, name: str) -> None:
+    """Raise where two Series or frames number their rows in different ways."""
+    first, second = (getattr(one, "index", None) for one in (durations, other))
+    if hasattr(first, "equals") and hasattr(second, "equals") and not first.equals(second):  # type: ignore[union-attr]
+        why = "so it is not clear which values belong together"
+        remedy = "Align them, or pass .to_numpy() of both to pair them by position."
+        both = f"`durations` and `{name}`"
+        raise InputError(f"{both} are Series with different indexes, {why}.", remedy=remedy)
