@@ -25,6 +25,8 @@ MODELS = {
     "half-line": gs.families.Gamma(2.0),
     "torus": gs.families.Uniform(gs.Torus(2)),
     "counts": gs.families.Poisson([2.0, 5.0]),
+    "spins": gs.families.Ising(np.diag(np.full(3, 0.4), 1) + np.diag(np.full(3, 0.4), -1)),
+    "table": gs.families.CategoricalTable(np.arange(1.0, 28.0).reshape(3, 3, 3)),
     "mixture": gs.families.GaussianMixture([0.5, 0.5], [[-6.0, 0.0], [6.0, 0.0]], np.eye(2)),
 }
 
@@ -97,9 +99,10 @@ def test_every_operator_sees_samples_together_as_it_sees_one(case, scale):
     assert observed.statistics_of(samples) == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale)
 
 
-def test_most_of_the_default_collection_looks_at_samples_together(monkeypatch):
+@pytest.mark.parametrize("name", ["space", "simplex", "box", "sphere", "spins", "table"])
+def test_the_default_collection_looks_at_samples_together(name, monkeypatch):
     """Else the test above would compare a loop with itself."""
-    observed = collection("space", 30)
+    observed = collection(name, 30)
     samples = [observed.simulate(np.random.default_rng(k)) for k in range(2)]
     monkeypatch.setattr(Collection, "with_data", None)
     assert np.isfinite(observed.statistics_of(samples)).all()

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import goodstein as gs
-from goodstein.kernels.frames import Frame, score_frame, spread_frame
+from goodstein.kernels.frames import Frame, spread_frame
+from goodstein.kernels.score_frame import score_frame, score_frames
 from goodstein.pipeline.compose import compose
 from goodstein.stein.features import SteinFeatures
 
@@ -257,3 +258,42 @@ def test_a_frame_keeps_weights_in_few_numbers():
     g[:, 1] = g[:, 0]
     np.testing.assert_allclose(Frame(block).weights(g), g)
     np.testing.assert_allclose(frame.back(frame.coordinates(g)), g)
+
+
+def unusual(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Points, values and weights of four samples, one or all of which need a way of their own."""
+    points = rng.normal(size=(4, 30, 3)) @ np.array([[1.0, 0.9, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 5.0]])
+    value, weight = -points + rng.normal(size=points.shape), None
+    if kind == "a slip":
+        value[1, 3] = 1e12
+    elif kind == "a blind coordinate":
+        value[2, :, 0] = 0.0
+    elif kind == "columns alike":
+        points[3, :, 1] = points[3, :, 0]
+        value[3, :, 1] = value[3, :, 0]
+    elif kind == "a constant weight":
+        weight = rng.uniform(0.5, 1.0, size=(4, 30))
+        weight[1] = 2.0
+    elif kind == "few constant weights":
+        weight = rng.uniform(0.5, 1.0, size=(4, 30, 3))
+        weight[:, :, 0] = 2.0
+        weight[1, :, 1] = 3.0
+    elif kind == "weights":
+        weight = rng.uniform(0.5, 1.0, size=(4, 30))
+    elif kind == "few rows":
+        points, value = points[:, :8], value[:, :8]
+    return points, value, weight
+
+
+KINDS = ["usual", "a slip", "a blind coordinate", "columns alike", "weights", "few rows"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "a constant weight", "few constant weights"])
+def test_frames_of_several_samples_are_those_of_each(kind):
+    points, value, weight = unusual(kind, np.random.default_rng(1))
+    found = score_frames(points, value, weight)
+    for k, frame in enumerate(found):
+        alone = score_frame(points[k], value[k], None if weight is None else weight[k])
+        scale = np.abs(alone.linear_map).max()
+        assert frame.linear_map == pytest.approx(alone.linear_map, rel=1e-9, abs=1e-9 * scale)
+        assert np.asarray(frame.unit) == pytest.approx(alone.unit, rel=1e-12)

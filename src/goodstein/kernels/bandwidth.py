@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.constraints import LARGEST, number
 from goodstein.engine.executors import one_blas_thread
@@ -109,6 +110,13 @@ def _above(n: int) -> BoolArray:
     return ~np.tri(n, dtype=bool)
 
 
+@lru_cache(maxsize=2)
+def _pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns of these entries."""
+    rows, cols = np.nonzero(_above(n))
+    return rows, cols
+
+
 def _squared_distances(points: Array) -> Array:
     """‖x_i − x_j‖² over i < j; by one matrix product, exactly where that would cancel."""
     near = placed(points, medians(points))
@@ -118,7 +126,7 @@ def _squared_distances(points: Array) -> Array:
     if result.min() <= threshold:
         # A difference of equal rows must come out as exactly 0, a tiny one with its digits.
         small = np.flatnonzero(result <= threshold)
-        rows, cols = (index[small] for index in np.nonzero(upper))
+        rows, cols = (index[small] for index in _pairs(len(points)))
         for part in cut(0, len(small), 1 << 16):
             difference = points[rows[part]] - points[cols[part]]
             result[small[part]] = (difference**2).sum(axis=1)

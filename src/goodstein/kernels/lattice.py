@@ -73,10 +73,12 @@ class Hamming(LatticeKernel):
 
     def __call__(self, x: Any, y: Any) -> Array:
         left, right = np.asarray(x), np.asarray(y)
-        different = np.zeros((len(left), len(right)))
-        for i in range(left.shape[1]):
+        d = left.shape[1]
+        # Columns are counted in bytes where these hold d, and there are few counts to make kernels of.
+        different = np.zeros((len(left), len(right)), np.min_scalar_type(d))
+        for i in range(d):
             different += left[:, i, None] != right[:, i]
-        return np.asarray(np.exp(-self.rate / left.shape[1] * different))
+        return np.asarray(np.exp(-self.rate / d * np.arange(d + 1.0))[different])
 
 
 ROUNDING = 1e-10

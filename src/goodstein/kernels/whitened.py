@@ -44,7 +44,7 @@ class Whitened(Kernel):
     ``Whitened(IMQ(), metric="score")`` is what tests use on R^d and on boxes if no kernel is named. The
     metric comes from the model rather than from its misfit, and costs next to no power where none is needed.
     With fewer than 50 rows for each coordinate only correlations that cannot be chance are used; details are
-    in :func:`goodstein.kernels.frames.score_frame`.
+    in :func:`goodstein.kernels.score_frame.score_frame`.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def doubled_ranks(x: Array, order: Places | None = None) -> Places:
     return ranks
 
 
-def medians(x: Array) -> Array:
+def medians(x: Array, axis: int = 0) -> Array:
     """The median of each column of x, (n, d) to (d,): for few rows in a quarter of the time of NumPy's.
 
     Examples
@@ -41,11 +41,12 @@ def medians(x: Array) -> Array:
     >>> medians(np.array([[3.0], [1.0], [2.0], [9.0]])).tolist()
     [2.5]
     """
-    n = len(x)
+    n = x.shape[axis]
     if n > MANY:
-        return np.asarray(np.median(x, axis=0))
-    ordered = np.sort(x, axis=0)
-    return np.asarray(0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2])
+        return np.asarray(np.median(x, axis=axis))
+    ordered = np.sort(x, axis=axis)
+    lower, upper = (ordered.take(place, axis) for place in ((n - 1) // 2, n // 2))
+    return np.asarray(0.5 * lower + 0.5 * upper)
 
 
 def shares_below(x: Array, ordered: Array) -> Array:

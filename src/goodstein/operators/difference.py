@@ -16,7 +16,7 @@ from goodstein.errors import DomainError, given
 from goodstein.kernels.lattice import Hamming
 from goodstein.models.model import Model
 from goodstein.operators.base import Operator
-from goodstein.operators.difference_form import DifferenceFeatures
+from goodstein.operators.difference_form import DifferenceFeatures, DifferenceStack
 from goodstein.operators.difference_ratios import (
     MAX_NUMBERS,
     log_probability,
@@ -110,6 +110,10 @@ class Difference(Operator):
         else:
             moved, stayed = _bounded(model, lattice, data, self.bound)
         return DifferenceFeatures(lattice.encode(data), moved, stayed, len(lattice.levels))
+
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> DifferenceStack:
+        """Every state is looked at by itself."""
+        return DifferenceStack(self.features(model, domain, data), count)
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         lattice = _as_lattice(domain)

@@ -23,11 +23,11 @@ import numpy as np
 from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.kernels import Kernel, Whitened
-from goodstein.kernels.lattice import LatticeKernel
+from goodstein.kernels.lattice import Hamming, LatticeKernel
 from goodstein.numerics.distances import Placed, placed
 from goodstein.numerics.ranges import cut
 from goodstein.stein.features import joined_arrays
-from goodstein.stein.forms import BlockForm
+from goodstein.stein.forms import BlockForm, Distances, Term
 from goodstein.types import Array
 
 MAX_COLUMNS = 1024
@@ -62,7 +62,8 @@ class DifferenceFeatures:
         """The Stein matrix under a product kernel, a radial kernel or any function of two arrays."""
         if isinstance(kernel, LatticeKernel):
             tables = np.asarray(kernel.tables(self.levels, self.codes.shape[1]), dtype=np.float64)
-            return ProductForm(self.codes, self.moved, self.stayed, tables)
+            product = HammingForm if isinstance(kernel, Hamming) else ProductForm
+            return product(self.codes, self.moved, self.stayed, tables)
         if isinstance(kernel, Whitened):
             raise InputError(
                 f"Difference() cannot use {kernel!r}. Use Hamming(), CategoricalProduct(table), a radial "
@@ -70,6 +71,22 @@ class DifferenceFeatures:
             )
         kind = RadialForm if kernel.radial else GramForm
         return kind(self.codes, self.moved, self.stayed, self.levels, kernel)
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceStack:
+    """The difference operator at the observations of `count` samples, one after another."""
+
+    features: DifferenceFeatures
+    count: int
+
+    def form(self, kernel: Kernel) -> BlockForm | None:
+        """The Stein matrices of all; None where samples must be alone, also to say that nothing is seen."""
+        moved, stayed = (part.reshape(self.count, -1) for part in (self.features.moved, self.features.stayed))
+        if not (isinstance(kernel, Hamming) and (moved.any(axis=1) | stayed.any(axis=1)).all()):
+            return None
+        form = self.features.form(kernel)
+        return None if form.thin_points is None else form
 
 
 class _DifferenceForm(BlockForm):
@@ -144,6 +161,54 @@ class ProductForm(_DifferenceForm):
         log, back, both = (table[coordinate, self.codes] for table in (log, back, both))
         terms = self.stayed**2 - 2.0 * self.stayed * self.moved * back + self.moved**2 * both
         return np.asarray(np.exp(log.sum(axis=1)) * terms.sum(axis=1))
+
+
+class HammingForm(ProductForm):
+    """The same where κ is one number c off the diagonal, so that k = c^ρ, ρ the count of columns that differ.
+
+    With indicators 1_a of the level a of a coordinate, κ(a, ¬⁻¹b)/κ(a, b) = 1 + (c − 1) 1_a·1_b +
+    (1/c − 1) 1_(a+1)·1_b and κ(¬⁻¹a, ¬⁻¹b) = κ(a, b), so that
+
+        h/k = Σ_i (α − β)(α′ − β′) − (α 1_a)·v′ − v·(α′ 1_b),  v = β[(c − 1) 1_a + (1/c − 1) 1_(a+1)].
+    """
+
+    @property
+    def thin_points(self) -> Placed | None:
+        return None if self._indicators.shape[1] > MAX_COLUMNS else self._placed
+
+    def terms(self, distances: Distances) -> Iterator[Term]:
+        left, right = self._thin
+        # Of whole numbers there are few: a table is exact, so that equal samples have equal statistics.
+        yield Term(distances.looked_up(self._off ** np.arange(self.codes.shape[1] + 1.0)), left, right)
+
+    @property
+    def _off(self) -> float:
+        """c."""
+        return float(self.rest[0][0, 0, 1])
+
+    @cached_property
+    def _indicators(self) -> Array:
+        """1{x_i = a}, (n, d·L)."""
+        levels = self.rest[0].shape[-1]
+        found = (self.codes[:, :, None] == np.arange(levels)).reshape(self.n, -1)
+        return np.asarray(found, dtype=np.float64)
+
+    @cached_property
+    def _placed(self) -> Placed:
+        """Columns that differ are d − Σ_i 1{x_i = y_i}, exactly."""
+        ones, all_of_them = np.ones((self.n, 1)), np.full((self.n, 1), float(self.codes.shape[1]))
+        left, right = np.hstack([-self._indicators, all_of_them]), np.hstack([self._indicators, ones])
+        return Placed(self.codes.astype(np.float64), left, right, True)
+
+    @cached_property
+    def _thin(self) -> tuple[Array, Array]:
+        levels = self.rest[0].shape[-1]
+        indicators = self._indicators.reshape(self.n, -1, levels)
+        there = (self._off - 1.0) * indicators + (1.0 / self._off - 1.0) * np.roll(indicators, 1, axis=2)
+        chosen = (self.moved[:, :, None] * indicators).reshape(self.n, -1)
+        v = (self.stayed[:, :, None] * there).reshape(self.n, -1)
+        differences = self.moved - self.stayed
+        return np.hstack([differences, chosen, v]), np.hstack([differences, -v, -chosen])
 
 
 class _LoopForm(_DifferenceForm):

@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.constraints import numbers
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
-from goodstein.kernels.frames import weight_unit
+from goodstein.kernels.score_frame import weight_unit
 from goodstein.operators.base import Operator, Wrapping, set_inner, stacked_of
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features

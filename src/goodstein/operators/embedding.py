@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -175,8 +175,11 @@ class MeanEmbedding(Operator):
         """With the kernel of choice on this domain."""
         if self.logratio and not isinstance(domain, Simplex):
             raise InputError(f"MeanEmbedding(logratio=True) is for a Simplex, got {domain!r}. Leave it out.")
-        lattice = isinstance(domain, Lattice)
-        return _OnLattice(self.draws, self.landmarks, seed=self.seed) if lattice else self
+        if not isinstance(domain, Lattice):
+            return self
+        # The same one for all operators that look at it, so that they have the same draws.
+        make = partial(_OnLattice, self.draws, self.landmarks, seed=self.seed)
+        return cast("MeanEmbedding", self._kept(make, -2))
 
     def default_kernel(self) -> Kernel:
         return Gaussian()
@@ -200,6 +203,9 @@ def _chained(seen: Dependence) -> bool:
 
 class _OnLattice(MeanEmbedding):
     """The same where the levels have no order."""
+
+    def on(self, domain: Domain) -> MeanEmbedding:
+        return self
 
     def default_kernel(self) -> Kernel:
         return Hamming()

@@ -350,15 +350,25 @@ class DrawnFeatures(Located):
 
     def form(self, kernel: Any) -> BlockForm:
         """The regularised Stein matrix of the observations."""
+        if self.samples is not None:
+            # With the same draws and kernel for all samples.
+            whitening = self.reference.kept(lambda: self._whitening(kernel), 0, kernel, self.samples.drawn)
+            return LowRankForm(self.samples.form(kernel).tau @ whitening)
         inner, n = self.inner.form(kernel), self.n
         diagonal = finite_diagonal(inner, n)[n:]
         if (tau := inner.factor) is not None and tau.shape[1] <= DRAWS:
-            tested = tau[:n] if self.samples is None else self.samples.form(kernel).tau
             whitening = self.reference.whitening(tau[n:], _ridge(diagonal, self.strength))
-            return LowRankForm(tested @ whitening)
+            return LowRankForm(tau[:n] @ whitening)
         factor, ridge = self.reference.factor(inner, n, diagonal, self.strength, kernel)
         projection = Projection(inner, slice(n, inner.n), slice(0, n), factor)
         return DrawnForm(inner.take(np.arange(n)), projection, ridge, self.strength)
+
+    def _whitening(self, kernel: Any) -> Array:
+        """That of the draws, which the operator inside looks at through no more functions than draws."""
+        tau = self.inner.form(kernel).factor
+        assert tau is not None
+        tau = tau[self.n :]
+        return self.reference.whitening(tau, _ridge((tau**2).sum(axis=1), self.strength))
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,6 +387,7 @@ class Reference:
 
     def __init__(self, draws: Array) -> None:
         self.draws = draws
+        self.kept = Kept()
         self._features: SteinFeatures | None = None
         self._factored: tuple[Any, Array, Factor, float] | None = None
         self._whitening: tuple[Array, Array] | None = None

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.kernels import Kernel, Whitened
 from goodstein.kernels.bandwidth import beyond
-from goodstein.kernels.frames import Frame, Located, score_frame
+from goodstein.kernels.frames import Frame, Located
+from goodstein.kernels.score_frame import score_frame
 from goodstein.numerics.distances import Placed
 from goodstein.stein.forms import BlockForm, Distances, Index, Term
 from goodstein.stein.stacked import SteinStack
@@ -156,15 +157,18 @@ class SteinFeatures(Located):
         return known[1]
 
     def _moved(self, frame: Frame) -> SteinFeatures:
-        points = frame.coordinates(self.points)
+        functions = self.own_functions
+        points, value, weight = frame.moved(self.points, self.value, self.weight, functions=functions)
         if not np.isfinite(points).all():  # those given are finite: squares of the score are not
             sizes = [f"{np.abs(part).max():.1g}" for part in (self.points, self.value)]
             raise beyond(f"values of magnitude {sizes[0]}, with scores of magnitude {sizes[1]},")
-        m = points.shape[1]
-        if self.value.shape[1] != m or (self.inside is not None and m > 1):
-            assert self.weight is not None
-            return SteinFeatures(points, self.value, frame.of_functions(self.weight))
-        return SteinFeatures(points, frame.values(self.value), frame.weights(self.weight))
+        return SteinFeatures(points, value, weight)
+
+    @property
+    def own_functions(self) -> bool:
+        """Whether the test functions belong to no coordinates, and stay as they are in others."""
+        m = self.points.shape[1]
+        return self.value.shape[1] != m or (self.inside is not None and m > 1)
 
     def along(self, vectors: Array) -> Array:
         """Gᵀr for a vector r at every observation, (n, m) to (n, J)."""

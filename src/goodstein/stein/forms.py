@@ -158,6 +158,15 @@ class Distances:
             ]
         return self._functions[key]
 
+    def looked_up(self, table: Array) -> Array:
+        """A function of distances that are whole numbers, from its values at 0, 1, …."""
+        key = table.tobytes()
+        if key not in self._functions:
+            whole = self.kept(self, lambda: self.rho.astype(np.intp))
+            out = np.take(table, whole, out=self._scratch(), mode="clip")
+            self._functions[key] = [(self._without_diagonal(out), (1.0,))]
+        return self._functions[key][0][0]
+
     def kept(self, owner: object, make: Callable[[], Any]) -> Any:
         """What else is made of this tile, once for each owner."""
         if id(owner) not in self._kept:
@@ -165,9 +174,15 @@ class Distances:
         return self._kept[id(owner)]
 
     def _off_diagonal(self, function: Any) -> Array:
-        self._made += 1
-        out = scratch(f"distances{self._made}", self.rho.shape)
+        out = self._scratch()
         np.copyto(out, function)
+        return self._without_diagonal(out)
+
+    def _scratch(self) -> Array:
+        self._made += 1
+        return scratch(f"distances{self._made}", self.rho.shape)
+
+    def _without_diagonal(self, out: Array) -> Array:
         if self.rows == self.cols:
             out.reshape(len(out), -1)[:, :: out.shape[2] + 1] = 0.0
         return out
@@ -285,9 +300,14 @@ class LowRankForm(BlockForm):
 
         Raises where there is nothing to be seen in one of them; alone it says what is wrong with it.
         """
-        tau = self.tau.reshape(count, -1)
-        n, total = self.n // count, self.tau.reshape(count, -1, self.tau.shape[1]).sum(axis=1)
-        squares = np.einsum("ki,ki->k", tau, tau)
+        n = self.n // count
+        total, squares = self.sums(count)
         if not (squares > 0.0).all():
             raise ScoreError("The operator is zero at all observations of a sample.")
         return np.asarray(np.einsum("ki,ki->k", total, total) - squares) / (n * (n - 1))
+
+    def sums(self, count: int) -> tuple[Array, Array]:
+        """Σ τ and Σ ‖τ‖² of each of these samples, (count, c) and (count,)."""
+        tau = self.tau.reshape(count, -1)
+        total = self.tau.reshape(count, -1, self.tau.shape[1]).sum(axis=1)
+        return np.asarray(total), np.asarray(np.einsum("ki,ki->k", tau, tau))

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goodstein.kernels import Kernel, RadialKernel, Whitened
+from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.frames import Frame
+from goodstein.kernels.score_frame import score_frames
 from goodstein.numerics.ranks import medians
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
@@ -63,51 +65,68 @@ class SteinStack:
         """The coordinates of each sample in which units and correlations do not count."""
         if self.inside is not None:
             return self.inside.frames
-        frames = [sample.frame for sample in self._plain.samples]
-        return None if any(frame is None for frame in frames) else frames  # type: ignore[return-value]
+        seen = self._plain.together
+        assert seen is not None
+        if seen.value.shape[1] != seen.points.shape[1]:
+            return None
+        weight = None if seen.weight is None else self._apart(seen.weight)
+        return score_frames(self._apart(seen.points), self._apart(seen.value), weight)
+
+    def _apart(self, values: Array) -> Array:
+        """Sample by sample, (count, n, …)."""
+        return values.reshape(self.count, -1, *values.shape[1:])
 
     @cached_property
     def _plain(self) -> SeenStack:
         """About the medians of each sample."""
-        inside = None if self.inside is None else self.inside._plain
-        n = len(self.features) // self.count
-        samples = [self.features.take(slice(k, k + n)) for k in range(0, n * self.count, n)]
-        if inside is None:
-            points = [sample.points - medians(sample.points) for sample in samples]
+        if self.inside is None:
+            apart, inside = self._apart(self.features.points), None
+            points = (apart - medians(apart, axis=1)[:, None]).reshape(self.features.points.shape)
         else:
-            points = [sample.points for sample in inside.samples]
-        for sample, moved in zip(samples, points, strict=True):
-            sample.__dict__["points"] = moved
-        return SeenStack(samples, inside)
+            inside = self.inside._plain
+            assert inside.together is not None
+            points = inside.together.points
+        return SeenStack(replace(self.features, points=points), self.count, inside)
 
     @cached_property
     def _whitened(self) -> SeenStack:
         """In the coordinates of each sample."""
+        seen, inside = self._plain.together, None if self.inside is None else self.inside._whitened
         assert self.frames is not None
-        moved = [one.seen_in(frame) for one, frame in zip(self._plain.samples, self.frames, strict=True)]
-        return SeenStack(moved, None if self.inside is None else self.inside._whitened)
+        assert seen is not None
+        weights = [None] * self.count if seen.weight is None else self._apart(seen.weight)
+        samples = zip(self.frames, self._apart(seen.points), self._apart(seen.value), weights, strict=True)
+        functions = seen.own_functions
+        parts = [frame.moved(*arrays, functions=functions) for frame, *arrays in samples]
+        points, value, weight = zip(*parts, strict=True)
+        alike = len({None if one is None else one.ndim for one in weight}) == 1
+        if not alike or not all(np.isfinite(one).all() for one in points):
+            return SeenStack(None, self.count, inside)
+        whole = None if weight[0] is None else np.concatenate(weight)
+        features = replace(
+            seen, points=np.concatenate(points), value=np.concatenate(value), weight=whole, inside=None
+        )
+        return SeenStack(features, self.count, inside)
 
 
 @dataclass(frozen=True, eq=False)
 class SeenStack:
-    """Features of several samples in some coordinates, one by one; `inside` has the same points."""
+    """Features of samples in some coordinates, one after another; `inside` has the same points.
 
-    samples: list[SteinFeatures]
+    None where they are of different kinds, or too large.
+    """
+
+    together: SteinFeatures | None
+    count: int
     inside: SeenStack | None
-
-    @cached_property
-    def together(self) -> SteinFeatures | None:
-        """One after another; None where they are of different kinds."""
-        if len({None if one.weight is None else one.weight.ndim for one in self.samples}) > 1:
-            return None
-        return self.samples[0].joined(self.samples[1:])
 
     @cached_property
     def lengths(self) -> Array:
         """The median distance in every sample, (count,)."""
-        if self.inside is not None:
+        if self.inside is not None and self.inside.together is not None:
             return self.inside.lengths
-        return np.array([sample.median_distance for sample in self.samples])
+        assert self.together is not None
+        return np.array([Median()(points) for points in np.split(self.together.points, self.count)])
 
     @cached_property
     def scaled(self) -> SteinFeatures | None:
@@ -115,11 +134,14 @@ class SeenStack:
 
         None also where nothing is seen in one of the samples, which alone says so.
         """
-        together, lengths = self.together, self.lengths
-        if together is None or any(
-            one.weight is not None and not (one.weight.any() or one.value.any()) for one in self.samples
-        ):
+        together = self.together
+        if together is None:
             return None
+        if together.weight is not None:
+            parts = [part.reshape(self.count, -1).any(axis=1) for part in (together.weight, together.value)]
+            if not (parts[0] | parts[1]).all():
+                return None
+        lengths = self.lengths
         points, value = times(together.points, 1.0 / lengths), times(together.value, lengths)
         return replace(together, points=points, value=value)
 

@@ -26,6 +26,8 @@ from goodstein.types import Array
 
 STRIP, WIDTH = 256, 2048
 """Rows and columns of which the distances are held at a time."""
+NARROW = 50
+"""Rows of a strip of several samples, which wastes less below the diagonal where calls are few for each."""
 HELD = 1 << 16
 """Distances of small samples that are held at a time, so that functions of them stay in the cache."""
 
@@ -52,7 +54,7 @@ def statistics(forms: Sequence[BlockForm], workers: Workers = 1, count: int = 1)
             views.append(view := _View(placed))
         view.forms.append((place, inner))
     task = _Strip(views, others, n, count, len(forms))
-    strips = cut(0, n, STRIP)
+    strips = cut(0, n, STRIP if count == 1 else NARROW)
     sums = np.sum(run(task, strips, workers, size=n, costs=areas(strips, n)), axis=0)
     return np.asarray((factors * sums + rests) / (n * (n - 1)))
 

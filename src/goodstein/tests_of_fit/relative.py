@@ -22,7 +22,8 @@ from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, ScoreError
 from goodstein.kernels.base import Kernel
-from goodstein.kernels.frames import Frame, score_frame
+from goodstein.kernels.frames import Frame
+from goodstein.kernels.score_frame import score_frame
 from goodstein.kernels.whitened import Whitened
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.ranges import cut

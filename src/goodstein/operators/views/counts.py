@@ -9,9 +9,10 @@ from typing import Any
 from goodstein.constraints import check_count
 from goodstein.domains import Domain, Lattice
 from goodstein.errors import InputError, must
-from goodstein.operators.base import Operator, set_inner
+from goodstein.operators.base import Operator, set_inner, stacked_of
+from goodstein.operators.difference_form import DifferenceStack
 from goodstein.operators.views.base import FiniteView, Names, named
-from goodstein.operators.views.counting import count_features
+from goodstein.operators.views.counting import CountsStack, count_features
 from goodstein.stein.finite import FiniteFeatures
 
 
@@ -68,6 +69,11 @@ class Counts(FiniteView):
         """α_j 1[¬_j⁻¹x = v] − β_j 1[x = v] for all groups, coordinates j of them and joint states v."""
         groups = combinations(range(domain.dim), self.degree)
         return count_features(self.inner(domain), model, domain, data, groups)
+
+    def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> CountsStack | None:
+        """Every state is looked at by itself."""
+        inner = stacked_of(self.inner(domain), model, domain, data, count)
+        return CountsStack(inner.features, self.degree) if isinstance(inner, DifferenceStack) else None
 
     def _arguments(self) -> list[str]:
         return [str(self.degree)]
