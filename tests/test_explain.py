@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import chain, combinations
 
@@ -20,6 +21,7 @@ from goodstein.explain.directions import AngleCorrelations, Directions
 from goodstein.explain.durations import Hazards
 from goodstein.explain.places import Places
 from goodstein.explain.quantities import Sorted, l_quantities, rank_correlations
+from goodstein.explain.shares import bounded_scores, limits
 from goodstein.explain.states import States
 from goodstein.explain.views import Several, Told
 from goodstein.models import Model
@@ -395,3 +397,91 @@ def test_samples_that_are_fitted_have_references_of_their_own(monkeypatch):
         result.explain(rng=seed)
     # The median of a hundred normal variables has the standard error .125; with common draws it was 1.
     assert np.std(middles) < 0.35
+
+
+@pytest.mark.parametrize("share", [0.004, 0.05, 0.4, 0.97])
+def test_limits_of_shares_hold_the_truth(share):
+    # Every sample that a binomial distribution can give, with its probability.
+    n, k = 120, np.arange(121)
+    errors = np.sqrt(k / n * (1 - k / n) / n)
+    low, high = limits(k / n, errors, n, 1.96)
+    probability = scipy.stats.binom.pmf(k, n, share)
+    assert probability[(low <= share) & (share <= high)].sum() > 0.92
+    assert (low >= 0).all() and (high <= 1).all() and (low[1:] > 0).all() and (high[:-1] < 1).all()
+    assert high[0] == pytest.approx(-math.expm1(-0.5 * 1.96**2 / n))  # (1 - p)^n is the likelihood of no row
+
+
+def test_bounds_of_rare_rows_are_no_smaller_than_binomial_tails():
+    n, share = 200, 0.01
+    k = np.arange(3, 60)
+    scores = bounded_scores(k / n, np.full(len(k), share), n)
+    two_sided = 2.0 * scipy.stats.norm.sf(scores)
+    assert (two_sided >= scipy.stats.binom.sf(k - 1, n, share)).all()
+    assert (two_sided <= 40 * scipy.stats.binom.sf(k - 1, n, share)).all()
+    assert not bounded_scores(np.array([0.0, 0.01]), np.full(2, share), n).any()
+
+
+def test_rows_where_the_model_has_none_are_named():
+    rng = np.random.default_rng(11)
+    x = rng.normal(170, 8, 250)
+    x[:8] = rng.normal(220, 3, 8)
+    data = pd.DataFrame({"height": rng.permutation(x)})
+    found = gs.ksd_test(data, gs.families.Normal([170], [[64]]), rng=1).explain()
+    near = next(one for one in found.failing if one.kind == "places" and one.effect > 1)
+    assert "more than" in near.statement and near.adjusted < 0.001
+    said = re.search("= (.*?)(?: to (.*?))?: more", near.statement)
+    assert all(205 < float(end) < 235 for end in said.groups() if end)
+    mean = next(one for one in found.findings if one.kind == "mean")
+    assert "where the model says 170 (" in mean.statement  # and not what its draws happen to have
+
+
+def test_limits_of_places_are_no_powers_of_ten():
+    # One place far out, where no draw of the model lies, stretched the limits of all others a millionfold.
+    rng = np.random.default_rng(16)
+    x = np.exp(rng.normal(0.8, 0.8, 300))
+    found = gs.ksd_test({"income": x}, gs.families.Gamma(2, 2 / 3), rng=1).explain()
+    known = [one for one in found.findings if one.kind == "places" and one.model == 1 and one.effect > 0.1]
+    assert len(known) > 10
+    for one in known:
+        assert 0 < one.low <= one.effect <= one.high < 6 * one.effect
+
+
+def test_few_rows_where_few_were_expected_have_a_positive_limit():
+    x = np.random.default_rng(30).poisson(3, 300) * (np.random.default_rng(31).random(300) > 0.12)
+    found = gs.ksd_test({"visits": x}, gs.families.Poisson(3), domain=gs.Naturals(1), rng=1).explain()
+    one = next(one for one in found.findings if one.kind == "large counts")
+    assert 0 < one.low < one.effect < one.high
+
+
+def test_waves_around_the_circle():
+    rng = np.random.default_rng(24)
+    angles = rng.uniform(-np.pi, np.pi, 3000)
+    angles = angles[1.5 * rng.random(3000) < 1 + 0.5 * np.cos(3 * angles)][:300]
+    uniform = gs.families.Uniform(gs.Circle())
+    found = gs.ksd_test({"heading": angles}, uniform, rng=1).explain()
+    first = found.findings[0]
+    assert first.fails and first.view == "3 waves of heading, cosine" and first.columns == ("heading",)
+    assert first.low < 0.25 < first.high  # E cos 3θ is half of the amplitude
+    right = gs.ksd_test({"heading": rng.uniform(-np.pi, np.pi, 300)}, uniform, rng=1).explain()
+    assert not right.failing
+
+
+def test_what_no_view_shows_is_said():
+    rng = np.random.default_rng(3)
+    angles = rng.uniform(-np.pi, np.pi, 4000)
+    angles = angles[2 * rng.random(4000) < 1 + np.cos(9 * angles)][:150]
+    result = gs.ksd_test(angles, gs.families.Uniform(gs.Circle()), kernel=gs.Gaussian(0.15), rng=1)
+    found = result.explain()
+    assert result.pvalue <= 0.05 and not found.failing
+    assert "none of these views shows by itself" in str(found)
+    assert "contributions()" in str(found)
+    right = gs.ksd_test(rng.uniform(-np.pi, np.pi, 150), gs.families.Uniform(gs.Circle()), rng=1)
+    assert right.pvalue > 0.05 and "by itself:" not in str(right.explain())
+
+
+def test_small_numbers_are_told_with_powers_of_ten():
+    assert Told(2.4e-10, 0.0, 2.5e-6, 1.0, True).times == "2.4e-10 × the model's (0 to 2.5e-06)"
+    assert Told(0.0123, 0.0101, 0.0145, 0.01, True).interval == "(0.0101 to 0.0145)"
+    # The model's number comes from draws, and is told as far as they know it.
+    assert "says 170 (" in Told(172.13, 170.5, 174.0, 170.07, True, noise=0.07).against
+    assert "says 170.1 (" in Told(172.13, 170.5, 174.0, 170.07, True).against

@@ -425,7 +425,7 @@ class TestResult(Report):
         found: Explanation = views.explain_problem(
             self._lead("explain"), self.null, level=level, rng=as_generator(rng)
         )
-        return found
+        return found if self.pvalue > level or self.undecided(level) else found.beside(self.pvalue)
 
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model that tells places."""
