@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from goodstein.conditional.data import Paired
 from goodstein.data.points import Points
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
@@ -18,7 +19,7 @@ from goodstein.explain.explanation import PLACES, Explanation, Finding
 from goodstein.explain.fits import fit_of, influence_in
 from goodstein.explain.shares import bounded_scores, rare
 from goodstein.explain.shares import limits as share_limits
-from goodstein.explain.sides import FEW, Drawn, Scored, Side, Timed
+from goodstein.explain.sides import FEW, Drawn, Given, Scored, Side, Timed
 from goodstein.explain.step_down import adjusted, log_pvalues
 from goodstein.explain.views import Look, Told
 from goodstein.models.provenance import Refitting
@@ -132,9 +133,16 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
         )
     if isinstance(data, Censored):
         return Timed(problem, rng)
+    if isinstance(data, Paired) and (problem.domain.discrete or problem.domain.flat):
+        if not model.has_sample:
+            raise InputError(
+                f"explain() compares outcomes with draws of the model, and {model.name} has no sampler.",
+                remedy=f"{model.sampler_advice}.",
+            )
+        return Given(problem, rng)
     if not isinstance(data, Points):
         raise InputError(
-            f"explain() knows views of points and of durations, not of {data.kind}.",
+            f"explain() knows views of points, durations and outcomes given covariates, not of {data.kind}.",
             argument="data",
             remedy="Ask witness() and contributions() instead.",
         )

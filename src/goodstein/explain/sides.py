@@ -13,6 +13,7 @@ from goodstein.explain.compare import Bounds
 from goodstein.explain.durations import Hazards
 from goodstein.explain.explanation import PLACES
 from goodstein.explain.looks import look_at_points
+from goodstein.explain.outcomes import Outcomes
 from goodstein.explain.scores import Scores
 from goodstein.explain.shares import UNSEEN
 from goodstein.explain.views import Look
@@ -153,6 +154,28 @@ class Timed(Side):
         look = self.look
         assert isinstance(look, Hazards)
         return Bounds.of(look.variances(self.problem.observations)[: len(look.views)], look.views)
+
+
+class Given(Side):
+    """Outcomes given covariates, and a model that draws them at the same covariates."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        super().__init__(problem, rng)
+        self.look = Outcomes(problem.model, problem.domain, problem.observations, self._seed)
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        look = self.look
+        assert isinstance(look, Outcomes)
+        asked = self.problem if model is None else self.problem.with_model(model)
+        return look.under(asked.model, observations)
+
+    def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
+        look = self.look
+        assert isinstance(look, Outcomes)
+        return look.references
+
+    def bounds(self) -> Bounds:
+        return Bounds.none(len(self.look.views))
 
 
 class Scored(Side):
