@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import chain, combinations
 
@@ -18,8 +19,10 @@ from goodstein.explain import explain, step_down
 from goodstein.explain.columns import Columns, Edges
 from goodstein.explain.directions import AngleCorrelations, Directions
 from goodstein.explain.durations import Hazards
+from goodstein.explain.outcomes import Outcomes
 from goodstein.explain.places import Places
 from goodstein.explain.quantities import Sorted, l_quantities, rank_correlations
+from goodstein.explain.shares import bounded_scores, limits
 from goodstein.explain.states import States
 from goodstein.explain.views import Several, Told
 from goodstein.models import Model
@@ -343,7 +346,7 @@ def test_other_kinds_of_data_say_what_to_do():
     result = gs.point_pattern_ksd_test(
         patterns, FAMILY.PoissonProcess(20.0, gs.Box(0, [1, 1])), null=QUICK, rng=1
     )
-    with pytest.raises(gs.InputError, match=r"views of points and of durations.*witness\(\)"):
+    with pytest.raises(gs.InputError, match=r"views of points, durations and outcomes.*witness\(\)"):
         result.explain()
 
 
@@ -395,3 +398,199 @@ def test_samples_that_are_fitted_have_references_of_their_own(monkeypatch):
         result.explain(rng=seed)
     # The median of a hundred normal variables has the standard error .125; with common draws it was 1.
     assert np.std(middles) < 0.35
+
+
+@pytest.mark.parametrize("share", [0.004, 0.05, 0.4, 0.97])
+def test_limits_of_shares_hold_the_truth(share):
+    # Every sample that a binomial distribution can give, with its probability.
+    n, k = 120, np.arange(121)
+    errors = np.sqrt(k / n * (1 - k / n) / n)
+    low, high = limits(k / n, errors, n, 1.96)
+    probability = scipy.stats.binom.pmf(k, n, share)
+    assert probability[(low <= share) & (share <= high)].sum() > 0.92
+    assert (low >= 0).all() and (high <= 1).all() and (low[1:] > 0).all() and (high[:-1] < 1).all()
+    assert high[0] == pytest.approx(-math.expm1(-0.5 * 1.96**2 / n))  # (1 - p)^n is the likelihood of no row
+
+
+def test_bounds_of_rare_rows_are_no_smaller_than_binomial_tails():
+    n, share = 200, 0.01
+    k = np.arange(3, 60)
+    scores = bounded_scores(k / n, np.full(len(k), share), n)
+    two_sided = 2.0 * scipy.stats.norm.sf(scores)
+    assert (two_sided >= scipy.stats.binom.sf(k - 1, n, share)).all()
+    assert (two_sided <= 40 * scipy.stats.binom.sf(k - 1, n, share)).all()
+    assert not bounded_scores(np.array([0.0, 0.01]), np.full(2, share), n).any()
+
+
+def test_rows_where_the_model_has_none_are_named():
+    rng = np.random.default_rng(11)
+    x = rng.normal(170, 8, 250)
+    x[:8] = rng.normal(220, 3, 8)
+    data = pd.DataFrame({"height": rng.permutation(x)})
+    found = gs.ksd_test(data, gs.families.Normal([170], [[64]]), rng=1).explain()
+    near = next(one for one in found.failing if one.kind == "places" and one.effect > 1)
+    assert "more than" in near.statement and near.adjusted < 0.001
+    said = re.search("= (.*?)(?: to (.*?))?: more", near.statement)
+    assert all(205 < float(end) < 235 for end in said.groups() if end)
+    mean = next(one for one in found.findings if one.kind == "mean")
+    assert "where the model says 170 (" in mean.statement  # and not what its draws happen to have
+
+
+def test_limits_of_places_are_no_powers_of_ten():
+    # One place far out, where no draw of the model lies, stretched the limits of all others a millionfold.
+    rng = np.random.default_rng(16)
+    x = np.exp(rng.normal(0.8, 0.8, 300))
+    found = gs.ksd_test({"income": x}, gs.families.Gamma(2, 2 / 3), rng=1).explain()
+    known = [one for one in found.findings if one.kind == "places" and one.model == 1 and one.effect > 0.1]
+    assert len(known) > 10
+    for one in known:
+        assert 0 < one.low <= one.effect <= one.high < 6 * one.effect
+
+
+def test_few_rows_where_few_were_expected_have_a_positive_limit():
+    x = np.random.default_rng(30).poisson(3, 300) * (np.random.default_rng(31).random(300) > 0.12)
+    found = gs.ksd_test({"visits": x}, gs.families.Poisson(3), domain=gs.Naturals(1), rng=1).explain()
+    one = next(one for one in found.findings if one.kind == "large counts")
+    assert 0 < one.low < one.effect < one.high
+
+
+def test_waves_around_the_circle():
+    rng = np.random.default_rng(24)
+    angles = rng.uniform(-np.pi, np.pi, 3000)
+    angles = angles[1.5 * rng.random(3000) < 1 + 0.5 * np.cos(3 * angles)][:300]
+    uniform = gs.families.Uniform(gs.Circle())
+    found = gs.ksd_test({"heading": angles}, uniform, rng=1).explain()
+    first = found.findings[0]
+    assert first.fails and first.view == "3 waves of heading, cosine" and first.columns == ("heading",)
+    assert first.low < 0.25 < first.high  # E cos 3θ is half of the amplitude
+    right = gs.ksd_test({"heading": rng.uniform(-np.pi, np.pi, 300)}, uniform, rng=1).explain()
+    assert not right.failing
+
+
+def test_what_no_view_shows_is_said():
+    rng = np.random.default_rng(3)
+    angles = rng.uniform(-np.pi, np.pi, 4000)
+    angles = angles[2 * rng.random(4000) < 1 + np.cos(9 * angles)][:150]
+    result = gs.ksd_test(angles, gs.families.Uniform(gs.Circle()), kernel=gs.Gaussian(0.15), rng=1)
+    found = result.explain()
+    assert result.pvalue <= 0.05 and not found.failing
+    assert "none of these views shows by itself" in str(found)
+    assert "contributions()" in str(found)
+    right = gs.ksd_test(rng.uniform(-np.pi, np.pi, 150), gs.families.Uniform(gs.Circle()), rng=1)
+    assert right.pvalue > 0.05 and "by itself:" not in str(right.explain())
+
+
+def test_small_numbers_are_told_with_powers_of_ten():
+    assert Told(2.4e-10, 0.0, 2.5e-6, 1.0, True).times == "2.4e-10 × the model's (0 to 2.5e-06)"
+    assert Told(0.0123, 0.0101, 0.0145, 0.01, True).interval == "(0.0101 to 0.0145)"
+    # The model's number comes from draws, and is told as far as they know it.
+    assert "says 170 (" in Told(172.13, 170.5, 174.0, 170.07, True, noise=0.07).against
+    assert "says 170.1 (" in Told(172.13, 170.5, 174.0, 170.07, True).against
+
+
+# Outcomes given covariates.
+
+
+def outcomes(seed, law, n=300):
+    """A frame of two covariates and a series of outcomes, y = 1 + age + law(rng, age, dose)."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, (n, 2))
+    y = 1 + x[:, 0] + law(rng, *x.T)
+    return pd.DataFrame(x, columns=["age", "dose"]), pd.Series(y, name="pressure")
+
+
+LINE = gs.ConditionalModel.gaussian(lambda x: 1 + x[:, 0], 0.5)
+
+DEPARTURES = {
+    "form": (lambda rng, a, b: 0.4 * (b**2 - 4 / 3) + 0.5 * rng.normal(size=len(a)), "covariate", "dose"),
+    "shift": (lambda rng, a, b: 0.3 + 0.5 * rng.normal(size=len(a)), "mean", "pressure"),
+    "spread": (lambda rng, a, b: 0.8 * rng.normal(size=len(a)), "spread", "pressure"),
+    "heteroscedastic": (
+        lambda rng, a, b: 0.5 * np.exp(0.5 * a) * rng.normal(size=len(a)),
+        "spread along covariates",
+        "age",
+    ),
+    "product": (lambda rng, a, b: 0.4 * a * b + 0.5 * rng.normal(size=len(a)), "interaction", "dose"),
+}
+
+
+@pytest.mark.parametrize("name", DEPARTURES)
+def test_regressions_are_explained(name):
+    law, kind, column = DEPARTURES[name]
+    first = explained(outcomes(1, law), LINE).findings[0]
+    assert first.fails and first.kind == kind and first.columns[-1] == column
+    assert "`pressure`" in first.statement
+
+
+def test_right_regressions_have_no_findings():
+    found = [
+        explained(outcomes(s, lambda rng, a, b: 0.5 * rng.normal(size=len(a)), 100), LINE) for s in range(20)
+    ]
+    assert sum(len(one.failing) > 0 for one in found) <= 4  # .05 of 20: five or more in 3 of 1000
+
+
+def test_residuals_are_those_of_the_definition():
+    x, y = outcomes(2, lambda rng, a, b: 0.3 + 0.8 * rng.normal(size=len(a)))
+    found = {one.view: one for one in explained((x, y), LINE).findings}
+    residuals = (y - 1 - x["age"]).to_numpy()
+    # A hundred draws for each of 300 rows: their mean is known to .5/√30000.
+    assert found["mean of pressure"].effect == pytest.approx(residuals.mean(), abs=0.012)
+    assert found["mean of pressure"].low < 0.3 < found["mean of pressure"].high
+    spread = np.abs(residuals).mean() / (0.5 * math.sqrt(2 / math.pi))
+    assert found["spread of pressure given covariates"].effect == pytest.approx(spread, rel=0.02)
+    high = (residuals > 0.5 * scipy.stats.norm.ppf(0.95)).mean() / 0.05
+    assert found["high outcomes of pressure"].effect == pytest.approx(high, rel=0.25)
+    few, many = np.quantile(x["dose"], [1 / 3, 2 / 3])
+    inside = (x["dose"] > few) & (x["dose"] <= many)
+    middling = next(one for view, one in found.items() if view.startswith("mean") and "dose is from" in view)
+    assert middling.effect == pytest.approx(residuals[inside].mean() - residuals.mean(), abs=0.02)
+
+
+def test_influences_of_outcomes_are_those_of_more_rows():
+    x, y = outcomes(3, lambda rng, a, b: rng.normal(size=len(a)), 60)
+    pairs = gs.Paired(x, y)
+
+    def sample(x, rng):
+        # The hundred draws at a row are always the same, whatever the other rows are.
+        k = np.arange(len(x)) // (len(x) // 100)
+        return 1 + x[:, 0] + 0.5 * scipy.stats.norm.ppf((37 * k % 100 + 0.5) / 100)
+
+    look = Outcomes(gs.ConditionalModel(score=lambda y, x: 0 * y, sample=sample), gs.Euclidean(1), pairs, 1)
+    values, psi = look.measure(pairs)
+    assert np.isfinite(values).all()
+    assert_allclose(psi.mean(axis=0), 0, atol=1e-12)
+    whole = np.tile(np.arange(len(pairs)), 50)
+    for i in (0, 17, 42):
+        heavier, _ = look.measure(pairs.take(np.append(whole, i)))
+        assert_allclose((heavier - values) * (len(whole) + 1), psi[i], rtol=0.02, atol=1e-9)
+
+
+def test_counts_given_covariates_know_the_fit():
+    sm = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(37)
+    x = rng.uniform(-1, 1, (300, 2))
+    frame = sm.add_constant(pd.DataFrame(x, columns=["age", "dose"]))
+    visits = rng.poisson(np.exp(1 + x[:, 0])) * (rng.random(300) > 0.2)
+    fit = sm.GLM(pd.Series(visits, name="visits"), frame, family=sm.families.Poisson()).fit()
+    pairs = gs.Paired.of_fit(fit)
+    assert pairs.covariate_names == ("const", "age", "dose") and pairs.outcome_names == ("visits",)
+    found = gs.ksd_test(pairs, fit, rng=1).explain()
+    zeros = next(one for one in found.findings[:2] if one.kind == "zeros")
+    assert zeros.fails and zeros.low > 1 and zeros.columns == ("visits",)
+    # A fit matches the mean.
+    mean = next(one for one in found.findings if one.kind == "mean")
+    assert abs(mean.effect) < 0.05 and mean.adjusted > 0.5
+
+
+def test_outcomes_need_a_sampler():
+    model = gs.ConditionalModel(score=lambda y, x: x[:, 0] - y)
+    with pytest.raises(gs.InputError, match=r"has no sampler\. .*sample="):
+        explained(outcomes(1, lambda rng, a, b: rng.normal(size=len(a))), model)
+
+
+def test_sentences_are_to_the_left():
+    law, _, _ = DEPARTURES["heteroscedastic"]
+    lines = str(explained(outcomes(1, law), LINE)).split("\n")
+    head = next(line for line in lines if "what is wrong" in line)
+    first = next(line for line in lines if line.strip().startswith("1."))
+    assert head.index("what is wrong") == first.index("`pressure`")

@@ -571,3 +571,18 @@ def test_the_legend_of_two_columns_stays_in_the_figure():
     figure.canvas.draw()
     box, paper = figure.legends[0].get_window_extent(), figure.bbox
     assert paper.x0 <= box.x0 and box.x1 <= paper.x1
+
+
+def test_pairs_of_many_columns_are_those_that_differ():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(300, 30))
+    x[:, 17] *= 1.6
+    x[:, 22] = 0.7 * x[:, 9] + np.sqrt(0.51) * x[:, 22]
+    data = pd.DataFrame(x, columns=[f"gene {j}" for j in range(30)])
+    model = gs.families.Normal(np.zeros(30), np.eye(30))
+    figure = gs.plot.pairs(gs.ksd_test(data, model, null=gs.WildBootstrap(19), rng=1))
+    names = {ax.get_xlabel() for ax in figure.axes}
+    assert {"gene 9", "gene 17", "gene 22"} <= names
+    assert "that differ most from the model" in figure.get_supxlabel()
+    unknown = gs.plot.pairs(gs.ksd_test(data, lambda x: -x, null=gs.WildBootstrap(19), rng=1))
+    assert "The first 5 of 30 columns." in unknown.get_supxlabel()

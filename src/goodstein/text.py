@@ -99,7 +99,9 @@ class Table:
         return f"{title}<table>{heads}<tbody>{''.join(rows)}</tbody></table>"
 
     def _is_words(self, column: int) -> bool:
-        return not (self.header and column) or any(line[column][:1].isalpha() for line in self.lines)
+        return not (self.header and column) or any(
+            line[column].lstrip("`")[:1].isalpha() for line in self.lines
+        )
 
 
 class Report(ABC):

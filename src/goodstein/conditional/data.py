@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.data.base import Data
 from goodstein.errors import DomainError, InputError, SamplingError, must
 from goodstein.types import Array, Column
-from goodstein.validation import as_data
+from goodstein.validation import as_data, column_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,9 @@ class Paired(Data):
     y: Array
 
     def __post_init__(self) -> None:
+        # Attributes and not fields: pairs are made of two things.
+        names = tuple(_names_of(given) for given in (self.x, self.y))
+        object.__setattr__(self, "_names", names)
         x, y = (_column_wise(getattr(self, name), name) for name in ("x", "y"))
         if len(x) != len(y):
             raise InputError(
@@ -60,7 +63,35 @@ class Paired(Data):
             x.append(np.asarray(zeros))
         if cls.has_offset(model):
             x.append(_offset(model)[:, None])
-        return cls(np.hstack(x), np.asarray(model.endog))
+        pairs = cls(np.hstack(x), np.asarray(model.endog))
+        regressors = tuple(getattr(model, "exog_names", None) or ())
+        outcome = getattr(model, "endog_names", None)
+        if len(regressors) != pairs.covariates.shape[1] or not isinstance(outcome, str):
+            return pairs
+        return pairs.named(regressors, (outcome,))
+
+    def named(self, x: tuple[str, ...] | None, y: tuple[str, ...] | None) -> Paired:
+        """The same pairs, with what their columns are called."""
+        other = copy.copy(self)
+        object.__setattr__(other, "_names", (x, y))
+        return other
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """What the columns of x are called, in a data frame or here."""
+        return self._called(0, "x", self.covariates)
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """What the columns of y are called, in a data frame or here."""
+        return self._called(1, "y", self.outcomes)
+
+    def _called(self, place: int, name: str, values: Array) -> tuple[str, ...]:
+        known: tuple[str, ...] | None = self.__dict__["_names"][place]
+        if known is not None:
+            return known
+        q = values.shape[1]
+        return (name,) if q == 1 else tuple(f"{name}{j}" for j in range(q))
 
     @staticmethod
     def has_offset(model: Any) -> bool:
@@ -81,18 +112,20 @@ class Paired(Data):
         return as_matrix(self.y)
 
     def take(self, rows: Any) -> Paired:
-        return Paired(self.x[rows], self.y[rows])
+        other = copy.copy(self)
+        object.__setattr__(other, "x", self.x[rows])
+        object.__setattr__(other, "y", self.y[rows])
+        return other
 
     def as_rows(self) -> Array:
         return np.hstack([self.covariates, self.outcomes])
 
     def as_columns(self) -> dict[str, Column]:
-        parts = {"x": self.covariates, "y": self.outcomes}
-        return {
-            name if values.shape[1] == 1 else f"{name}{j}": values[:, j]
-            for name, values in parts.items()
-            for j in range(values.shape[1])
-        }
+        names = [*self.covariate_names, *self.outcome_names]
+        if len(set(names)) < len(names):
+            names = [*(f"x {name}" for name in self.covariate_names)]
+            names += [f"y {name}" for name in self.outcome_names]
+        return dict(zip(names, self.as_rows().T, strict=True))
 
     def like(self, values: Any, model: Any, domain: Any) -> Paired:
         """Pairs (x, y) with as many columns."""
@@ -159,6 +192,14 @@ def _offset(model: Any) -> Array:
         if part is not None:
             total = total + np.asarray(part, np.float64)
     return total
+
+
+def _names_of(values: Any) -> tuple[str, ...] | None:
+    """Names of columns of a frame, or that of a series."""
+    found: tuple[str, ...] | None = column_names(values)
+    name = getattr(values, "name", None)
+    one = isinstance(name, str) and len(getattr(values, "shape", ())) == 1
+    return (str(name),) if found is None and one else found
 
 
 def _column_wise(values: Any, name: str) -> Array:

@@ -201,7 +201,15 @@ class Edges(Look):
                 where = f"{quoted(name)} {'below' if below else 'above'} {figure(limit)}"
                 edge = f"{'lower' if below else 'upper'} edge of {name}"
                 views.append(
-                    View(edge, "edges", (name,), share_of(f"with {where}"), "share of rows", variance="known")
+                    View(
+                        edge,
+                        "edges",
+                        (name,),
+                        share_of(f"with {where}"),
+                        "share of rows",
+                        variance="known",
+                        share=True,
+                    )
                 )
         self._sides = sides
 

@@ -44,6 +44,7 @@ class Counted(Look):
                     unit,
                     "multiple",
                     "known",
+                    share=True,
                 )
                 for j in self._zeros.tolist()
             ),
@@ -67,6 +68,7 @@ class Counted(Look):
                     unit,
                     "multiple",
                     "known",
+                    share=True,
                 )
                 for j in self._large.tolist()
             ),

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from goodstein.explain.views import Look, Sentence, Told, View, figure, value_of
+from goodstein.explain.views import Look, Sentence, Told, View, figure, quoted, value_of
 from goodstein.types import Array
 
 POINTING = 0.15
@@ -29,6 +29,9 @@ DISTINCT = 0.03
 """Difference of second moments from which axes are the model's own."""
 
 STEP = 1e-6
+
+WAVES = (3, 4)
+"""Orders of harmonics of an angle, beyond those that directions and axes are made of."""
 
 COUNTER_CLOCKWISE = "larger angles"
 """What is across the mean direction of one angle."""
@@ -142,6 +145,34 @@ class Directions(Look):
 
     def _view(self, name: str, kind: str, sentence: Sentence, unit: str = "") -> View:
         return View(name, kind, self._columns, sentence, unit or "mean product of cosines")
+
+
+class Waves(Look):
+    """Three waves around the circle and more, of angles that have no mean direction to be seen from."""
+
+    def __init__(self, draws: Array, name: str, column: int) -> None:
+        self._column = column
+        length = float(np.hypot(np.cos(draws[:, column]).mean(), np.sin(draws[:, column]).mean()))
+        self._orders = np.array(WAVES if length <= POINTING else (), dtype=np.float64)
+        self.views = [
+            View(
+                f"{order} waves of {name}, {part}",
+                "waves",
+                (name,),
+                value_of(
+                    f"{quoted(name)} in {order} waves around the circle: mean {part} of {order} times it"
+                ),
+                f"mean {part}",
+            )
+            for part in ("cosine", "sine")
+            for order in (WAVES if len(self._orders) else ())
+        ]
+
+    def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
+        turned = observations[:, [self._column]] * self._orders
+        seen = np.hstack([np.cos(turned), np.sin(turned)])
+        values = seen.mean(axis=0)
+        return values, seen - values if influence else np.empty((0, len(values)))
 
 
 class AngleCorrelations(Look):

@@ -18,6 +18,7 @@ of the coefficients are taken into account.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -56,8 +57,8 @@ class Hazards(Look):
                 data.event_observed.sum() / model.cumulative_hazard(data.durations).sum()
             )
         self._model, self._proportional = model, proportional
-        self._groups = [] if proportional else groups(data)
-        self._pairs = [] if proportional else pairs(data)
+        self._groups = [] if proportional else groups(data.covariates, data.covariate_names)
+        self._pairs = [] if proportional else pairs(data.covariates, data.covariate_names)
         if isinstance(model, CoxModel):
             middle = (
                 float(np.median(data.durations[data.event_observed])) if data.event_observed.any() else 1.0
@@ -201,11 +202,10 @@ class Group(NamedTuple):
         return (value > self.low) & (value <= self.high)
 
 
-def groups(data: Censored) -> list[Group]:
+def groups(z: Array | None, names: Sequence[str]) -> list[Group]:
     """A third of the rows each, by every covariate; or those of each of its values, where there are few."""
     found: list[Group] = []
-    z = data.covariates
-    for j, name in enumerate(data.covariate_names[:COVARIATES]):
+    for j, name in enumerate(names[:COVARIATES]):
         assert z is not None
         values = np.unique(z[:, j])
         if 1 < len(values) <= FEW_VALUES:
@@ -240,9 +240,8 @@ class Together(NamedTuple):
         return first == second
 
 
-def pairs(data: Censored) -> list[Together]:
+def pairs(z: Array | None, names: Sequence[str]) -> list[Together]:
     """Every two covariates, where they are few; not those that are never, or always, large together."""
-    z, names = data.covariates, data.covariate_names
     if z is None or len(names) > PAIRED:
         return []
     means = z.mean(axis=0)

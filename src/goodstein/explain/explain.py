@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
+from goodstein.conditional.data import Paired
 from goodstein.data.points import Points
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import InputError
 from goodstein.explain.compare import Bounds, Compared, Stretch, compare, few, from_few, none_of, stretch
 from goodstein.explain.explanation import PLACES, Explanation, Finding
 from goodstein.explain.fits import fit_of, influence_in
-from goodstein.explain.sides import FEW, Drawn, Scored, Side, Timed
+from goodstein.explain.shares import bounded_scores, rare
+from goodstein.explain.shares import limits as share_limits
+from goodstein.explain.sides import FEW, Drawn, Given, Scored, Side, Timed
 from goodstein.explain.step_down import adjusted, log_pvalues
 from goodstein.explain.views import Look, Told
 from goodstein.models.provenance import Refitting
 from goodstein.problems.problem import Problem
 from goodstein.survival.data import Censored
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 from goodstein.validation import draw_seed
 
 SAMPLES, REFITS, ROWS = 120, 100, 400
@@ -69,9 +74,17 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
     )
     if slopes is not None and fit.influence is not None:
         psi, bounds = psi - fit.influence.values @ slopes, Bounds.none(len(values))
+    seldom = np.array([view.kind == PLACES for view in side.look.views]) & rare(reference, n)
+    kinds = [
+        f"rare {view.kind}" if few_rows else view.kind
+        for view, few_rows in zip(side.look.views, seldom.tolist(), strict=True)
+    ]
     dependence = problem.dependence
     starts = dependence.batches if dependence.found else None
     compared = compare(values, psi, reference, bounds, starts=starts, added=side.error())
+    unseen = side.unseen(reference)
+    # That data lie there even less says nothing.
+    compared = replace(compared, z=np.where(unseen & (values < reference), 0.0, compared.z))
     if slopes is not None:
         # What the fit matches has no error but that of the model's draws, which says nothing of the data.
         matched = compared.errors**2 < 2.0 * side.error()
@@ -81,21 +94,26 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
     if starts is not None:
         how = own = few(len(values), len(starts), level)
         scores = from_few(compared.z, len(starts))
-        notes.append(f"The rows depend on each other: errors are those of {len(starts)} batches of them.")
+        may = "depend" if dependence.clear else "may depend"
+        notes.append(f"The rows {may} on each other: errors are those of {len(starts)} batches of them.")
     else:
         if not fit.matters:
-            how = own = resampled(side, bounds, n, seeds[1])
+            how = own = resampled(side, kinds, bounds, n, seeds[1])
             if side.samples:
-                how = sampled(side, reference, bounds, n, seeds[0])
+                how = sampled(side, kinds, reference, bounds, n, seeds[0])
         elif side.samples and fit.refit is not None:
-            how, z = refitted(side, fit.refit, slopes, bounds, n, seeds[0])
+            how, z = refitted(side, kinds, fit.refit, slopes, bounds, n, seeds[0])
             own = how
             if slopes is None:
                 compared = replace(compared, sums=z)
         scores = from_few(how.cautious(own, compared.z), n)
+        if not fit.matters:
+            scores = np.where(seldom, bounded_scores(compared.values, reference, n), scores)
     about = About(level, n, problem.model.name, tuple(notes))
     chosen = np.random.default_rng(seeds[2])
-    return explained(side.look, problem.observations, compared, (how, own), scores, about, chosen)
+    limits = limits_of(side.look, compared, (how, own), n, level, None if starts is None else len(starts))
+    noise = np.sqrt(side.error()) * np.ones(len(values))
+    return explained(side.look, problem.observations, compared, limits, unseen, noise, scores, about, chosen)
 
 
 def side_of(problem: Problem, rng: np.random.Generator) -> Side:
@@ -115,9 +133,16 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
         )
     if isinstance(data, Censored):
         return Timed(problem, rng)
+    if isinstance(data, Paired) and (problem.domain.discrete or problem.domain.flat):
+        if not model.has_sample:
+            raise InputError(
+                f"explain() compares outcomes with draws of the model, and {model.name} has no sampler.",
+                remedy=f"{model.sampler_advice}.",
+            )
+        return Given(problem, rng)
     if not isinstance(data, Points):
         raise InputError(
-            f"explain() knows views of points and of durations, not of {data.kind}.",
+            f"explain() knows views of points, durations and outcomes given covariates, not of {data.kind}.",
             argument="data",
             remedy="Ask witness() and contributions() instead.",
         )
@@ -132,16 +157,16 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
     return Scored(problem, rng)
 
 
-def sampled(side: Side, reference: Array, bounds: Bounds, n: int, seed: int) -> Stretch:
+def sampled(side: Side, kinds: Sequence[str], reference: Array, bounds: Bounds, n: int, seed: int) -> Stretch:
     """How far z is from normal in samples of the model."""
     rows, z = min(n, ROWS), []
     for sample in side.drawn(SAMPLES, rows, seed):
         values, psi = side.measure(sample)
         z.append(compare(values, psi, reference, bounds).z)
-    return stretch(np.array(z), kinds_of(side), math.sqrt(rows / n), 1.0)
+    return stretch(np.array(z), kinds, math.sqrt(rows / n), 1.0)
 
 
-def resampled(side: Side, bounds: Bounds, n: int, seed: int) -> Stretch:
+def resampled(side: Side, kinds: Sequence[str], bounds: Bounds, n: int, seed: int) -> Stretch:
     """How far z is from normal in samples of the data's own rows, about the quantities of the data."""
     rows, data, z = min(n, ROWS), side.problem.data, []
     middle, _ = side.measure(data.take(np.arange(n)).observations)
@@ -152,16 +177,17 @@ def resampled(side: Side, bounds: Bounds, n: int, seed: int) -> Stretch:
     found = np.array(z)
     # Where the variance follows from the mean, samples of data with another mean say nothing of it.
     found[:, np.isfinite(bounds.known)] = 0.0
-    return stretch(found, kinds_of(side), math.sqrt(rows / n), 1.0)
-
-
-def kinds_of(side: Side) -> list[str]:
-    """What kind each view is of."""
-    return [view.kind for view in side.look.views]
+    return stretch(found, kinds, math.sqrt(rows / n), 1.0)
 
 
 def refitted(
-    side: Side, refit: Refitting, slopes: Array | None, bounds: Bounds, n: int, seed: int
+    side: Side,
+    kinds: Sequence[str],
+    refit: Refitting,
+    slopes: Array | None,
+    bounds: Bounds,
+    n: int,
+    seed: int,
 ) -> tuple[Stretch, Array]:
     """The same where the model is fitted to every sample; and z of these, (samples, v)."""
     rows, found = min(n, ROWS), []
@@ -187,14 +213,34 @@ def refitted(
     z = np.array(found)
     # Without influences the errors are those of a fixed model, too large for what the fit matches.
     shrunk, tail = (math.sqrt(rows / n), 1.0) if slopes is not None else (1.0, 0.05)
-    return stretch(z, kinds_of(side), shrunk, tail), np.nan_to_num(z - np.nanmean(z, axis=0))
+    return stretch(z, kinds, shrunk, tail), np.nan_to_num(z - np.nanmean(z, axis=0))
+
+
+def limits_of(
+    look: Look,
+    compared: Compared,
+    stretches: tuple[Stretch, Stretch],
+    n: int,
+    level: float,
+    batches: int | None,
+) -> tuple[Array, Array]:
+    """Limits of every view, (v,) each, by whichever stretch they are wider; of shares they stay shares."""
+    (low, high), others = (how.limits(compared, level) for how in stretches)
+    low, high = np.minimum(low, others[0]), np.maximum(high, others[1])
+    share = np.array([view.share for view in look.views])
+    c = float(stdtrit(max((batches or math.inf) - 1, 1), 1.0 - level / 2.0))
+    within = share_limits(compared.values[share], compared.errors[share], n, c)
+    low[share], high[share] = within
+    return low, high
 
 
 def explained(
     look: Look,
     observations: Any,
     compared: Compared,
-    stretches: tuple[Stretch, Stretch],
+    limits: tuple[Array, Array],
+    unseen: BoolArray,
+    noise: Array,
     scores: Array,
     about: About,
     rng: np.random.Generator,
@@ -210,8 +256,7 @@ def explained(
     weights = np.array([1.0 / (len(counts) * counts[kind]) for kind in kinds])
     found = adjusted(scores[known], weights, compared.sums[:, known], rng)
     alone = np.exp(log_pvalues(scores))
-    (low, high), others = (how.limits(compared, about.level) for how in stretches)
-    low, high = np.minimum(low, others[0]), np.maximum(high, others[1])
+    low, high = limits
     evidence = log_pvalues(scores[known]) - np.log(weights)
     places = np.array([kind == PLACES for kind in kinds])
     order = np.lexsort((evidence, places, np.maximum(found, SURE)))
@@ -225,7 +270,8 @@ def explained(
         effect, lower, upper = (
             view.shown(float(value), reference) for value in (compared.values[k], low[k], high[k])
         )
-        told = Told(effect, lower, upper, view.shown(reference, reference), bool(found[place] <= about.level))
+        fails, least = bool(found[place] <= about.level), bool(unseen[k])
+        told = Told(effect, lower, upper, view.shown(reference, reference), fails, least, float(noise[k]))
         statement = look.sentence(group)(told) + (look.remark(k, observations) if told.fails else "")
         findings.append(
             Finding(

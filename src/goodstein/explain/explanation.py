@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from goodstein.text import Report, Table, plain
@@ -88,6 +88,16 @@ class Explanation(Report):
     def failing(self) -> tuple[Finding, ...]:
         """The views in which the model fails."""
         return tuple(finding for finding in self.findings if finding.fails)
+
+    def beside(self, pvalue: float) -> Explanation:
+        """The same, with what to do next where a test has found what no view shows."""
+        if self.failing:
+            return self
+        told = (
+            f"The test found evidence against the model, p = {pvalue:.2g}, that none of these views shows by "
+            "itself: contributions() of the result and witness(points) say where."
+        )
+        return replace(self, notes=(told, *self.notes))
 
     def __len__(self) -> int:
         return len(self.findings)

@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.domains import Box, Domain, Lattice, Naturals, Simplex, Sphere, Torus
 from goodstein.explain.columns import Columns, Edges
 from goodstein.explain.counts import Counted
-from goodstein.explain.directions import AngleCorrelations, Directions
+from goodstein.explain.directions import AngleCorrelations, Directions, Waves
 from goodstein.explain.places import Places
 from goodstein.explain.states import States
 from goodstein.explain.views import Look, Several, quoted
@@ -60,6 +60,7 @@ def _angles(draws: Array, names: Sequence[str]) -> list[Look]:
         return lambda x: np.column_stack([np.cos(x[:, j]), np.sin(x[:, j])])
 
     looks: list[Look] = [Directions(draws, embedded(j), quoted(name), [name]) for j, name in enumerate(names)]
+    looks += [Waves(draws, name, j) for j, name in enumerate(names)]
     return [*looks, AngleCorrelations(names)] if len(names) > 1 else looks
 
 

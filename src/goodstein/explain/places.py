@@ -58,6 +58,7 @@ class Places(Look):
                 "ratio",
                 "multiple",
                 variance="least",
+                share=True,
             )
             for size in ("", ", wide")
             for k, point in enumerate(chosen)
@@ -115,8 +116,14 @@ def _near(points: Array, names: Sequence[str]) -> Sentence:
     where = shown + (", …" if len(names) > 4 else "")
 
     def sentence(told: Told) -> str:
-        ends = f"({figure(max(told.low, 0.0))} to {figure(told.high)})"
+        ends = f"({_times(told.low)} to {_times(told.high)})"
         head = f"too {'many' if told.more else 'few'} rows near" if told.fails else "rows near"
-        return f"{head} {where}: {figure(told.effect)} × as many as the model says {ends}"
+        least = "more than " if told.least else ""
+        return f"{head} {where}: {least}{_times(told.effect)} × as many as the model says {ends}"
 
     return sentence
+
+
+def _times(ratio: float) -> str:
+    """A ratio, without powers of ten."""
+    return f"{ratio:,.0f}" if ratio >= 1000 else figure(ratio)

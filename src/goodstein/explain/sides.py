@@ -11,13 +11,16 @@ import numpy as np
 from goodstein.domains import Lattice
 from goodstein.explain.compare import Bounds
 from goodstein.explain.durations import Hazards
+from goodstein.explain.explanation import PLACES
 from goodstein.explain.looks import look_at_points
+from goodstein.explain.outcomes import Outcomes
 from goodstein.explain.scores import Scores
+from goodstein.explain.shares import UNSEEN
 from goodstein.explain.views import Look
 from goodstein.problems.problem import Problem
 from goodstein.survival.model import SurvivalModel
 from goodstein.survival.operator import DurationOperator
-from goodstein.types import Array
+from goodstein.types import Array, BoolArray
 from goodstein.validation import draw_seed
 
 DRAWS = (10_000, 100_000)
@@ -64,6 +67,10 @@ class Side(ABC):
         """Variances of the reference, (v,)."""
         return 0.0
 
+    def unseen(self, reference: Array) -> BoolArray:
+        """Of which views the reference is no more than an upper limit, (v,)."""
+        return np.zeros(len(reference), bool)
+
     def drawn(self, count: int, rows: int, seed: int) -> Iterator[Any]:
         """So many samples of the model, of as many rows or as there are."""
         data, model, domain = self.problem.data, self.problem.model, self.problem.domain
@@ -83,6 +90,7 @@ class Drawn(Side):
         self._draws = self._draw(self._many, self._seed)
         names = problem.data.names or names_of(problem)
         self.look = look_at_points(problem.observations, self._draws, domain, names, rng)
+        self._near = np.array([view.kind == PLACES for view in self.look.views])
         _, psi = self.look.measure(self._draws[:FEW])
         self._variances = (psi**2).mean(axis=0)
 
@@ -94,13 +102,18 @@ class Drawn(Side):
         if model is not None:
             seed = (self._seed,) if stream is None else (self._seed, stream)
             draws = self._draw(min(many or self._many, self._many), *seed, model=model)
-        return self.look.measure(draws, influence=False)[0]
+        values = self.look.measure(draws, influence=False)[0]
+        # Where draws are few, so many more of the model may lie there.
+        return np.where(self._near, np.maximum(values, UNSEEN / len(draws)), values)
 
     def bounds(self) -> Bounds:
         return Bounds.of(self._variances, self.look.views)
 
     def error(self, many: int | None = None) -> Array:
         return np.asarray(self._variances / (many or self._many))
+
+    def unseen(self, reference: Array) -> BoolArray:
+        return np.asarray(self._near & (reference <= UNSEEN / self._many))
 
     def drawn(self, count: int, rows: int, seed: int) -> Iterator[Array]:
         # Several at a time, since a call of a sampler takes longer than a few hundred rows of it.
@@ -141,6 +154,28 @@ class Timed(Side):
         look = self.look
         assert isinstance(look, Hazards)
         return Bounds.of(look.variances(self.problem.observations)[: len(look.views)], look.views)
+
+
+class Given(Side):
+    """Outcomes given covariates, and a model that draws them at the same covariates."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        super().__init__(problem, rng)
+        self.look = Outcomes(problem.model, problem.domain, problem.observations, self._seed)
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        look = self.look
+        assert isinstance(look, Outcomes)
+        asked = self.problem if model is None else self.problem.with_model(model)
+        return look.under(asked.model, observations)
+
+    def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
+        look = self.look
+        assert isinstance(look, Outcomes)
+        return look.references
+
+    def bounds(self) -> Bounds:
+        return Bounds.none(len(self.look.views))
 
 
 class Scored(Side):

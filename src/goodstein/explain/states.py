@@ -39,6 +39,7 @@ class States(Look):
                 share_of(f"with {quoted(name)} = {figure(levels[a])}"),
                 "share of rows",
                 variance="known",
+                share=True,
             )
             for name in names
             for a in self._levels

@@ -12,6 +12,9 @@ import numpy as np
 
 from goodstein.types import Array
 
+DECIMALS = 6
+"""Decimals beyond which a number is told with a power of ten."""
+
 
 class Told(NamedTuple):
     """Numbers of which a sentence is made: the data's, its interval, the model's, and whether they differ."""
@@ -21,6 +24,10 @@ class Told(NamedTuple):
     high: float
     model: float
     fails: bool
+    least: bool = False
+    """Whether the model says so little that its share is an upper limit, and the ratio to it a lower one."""
+    noise: float = 0.0
+    """Standard error of the model's number, which comes from draws."""
 
     @property
     def more(self) -> bool:
@@ -33,6 +40,9 @@ class Told(NamedTuple):
         if not (math.isfinite(width) and width > 0):
             return figure(value)
         decimals = int(np.clip(1 - math.floor(math.log10(width / 2)), 0, 12))
+        if decimals > DECIMALS:
+            size = max(abs(self.low), abs(self.high), abs(value))
+            return f"{value:.{max(decimals + math.floor(math.log10(size)), 1)}e}" if value else "0"
         shown = f"{value:.{decimals}f}" if decimals or abs(value) < 1e6 else figure(value)
         return shown.removeprefix("-") if float(shown) == 0.0 else shown
 
@@ -44,7 +54,13 @@ class Told(NamedTuple):
     @property
     def against(self) -> str:
         """The data's number, the model's and the interval."""
-        return f"{self.figure(self.effect)} where the model says {self.figure(self.model)} {self.interval}"
+        model = self.figure(self.model)
+        if self.noise > 0 and "." in model and "e" not in model:
+            known = max(math.floor(-math.log10(2.0 * self.noise)), 0)
+            decimals = min(known, len(model.partition(".")[2]))
+            model = f"{self.model:.{decimals}f}"
+            model = model.removeprefix("-") if float(model) == 0.0 else model
+        return f"{self.figure(self.effect)} where the model says {model} {self.interval}"
 
     @property
     def times(self) -> str:
@@ -79,6 +95,8 @@ class View:
     variance
         Whether it is the data's own; at least that under the model, for means of what few rows have; or that
         under the model, for shares of rows and counts of events, whose variance follows from their mean.
+    share
+        Whether it is a share of rows, or another mean of numbers between 0 and 1.
     """
 
     name: str
@@ -88,6 +106,7 @@ class View:
     unit: str = ""
     scale: Scale = "plain"
     variance: Variance = "own"
+    share: bool = False
 
     def shown(self, value: float, reference: float) -> float:
         """A value as the reader sees it."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.errors import Explained, InputError
+from goodstein.numerics.polynomials import legendre
 from goodstein.plot.axis import bins_of, model_draws, view
 from goodstein.plot.sides import words
 from goodstein.plot.style import VECTORS, Palette, bare, drawing, drawn_rows, left_out, names_of, safe
@@ -24,13 +25,16 @@ DRAWS = 20_000
 SHARES = (0.5, 0.9)
 """Shares of the model inside the contours."""
 BINS = 24
+ORDERS = 4
+"""Where columns lie, how wide, skewed and peaked they are."""
 
 
 def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) -> Figure:
     """All pairs of columns, with the observations that contribute beyond their limits marked.
 
     On the diagonal a histogram of each column and what the model expects; below it the observations and
-    contours that hold half and nine tenths of the model, where it can be sampled.
+    contours that hold half and nine tenths of the model, where it can be sampled. Of many columns those are
+    drawn that differ most from the model, by themselves or in pairs.
 
     Parameters
     ----------
@@ -46,8 +50,10 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
     problem = result.asked[0]
     data = problem.observations
     shown = min(data.shape[1], MOST_COLUMNS)
-    names = names_of(result.columns, data.shape[1])[:shown]
     drawn = model_draws(problem, DRAWS)
+    chosen, only = _columns(data, drawn, shown)
+    names = [names_of(result.columns, data.shape[1])[j] for j in chosen]
+    data, drawn = data[:, chosen], None if drawn is None else drawn[:, chosen]
     marks, said = _marks(result, level)
     with drawing(theme) as (plt, colours):
         width = float(np.clip(1.7 * shown, 4.5, 9.0))
@@ -86,10 +92,41 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
             frameon=False,
         )
         figure.suptitle(f"{safe(result.model, 70)}, n = {result.n}", x=0.02, ha="left", fontsize="medium")
-        only = f"The first {shown} of {data.shape[1]} columns." if shown < data.shape[1] else ""
         text = " ".join(one for one in (said, left_out(len(data), MOST_ROWS), only) if one)
         figure.supxlabel(text, fontsize=7.5, x=0.02, ha="left", wrap=True)
     return figure
+
+
+def _columns(data: Array, drawn: Array | None, shown: int) -> tuple[list[int], str]:
+    """Which columns are drawn, and what is said of it.
+
+    Ranks of the data among draws of the model have shifted Legendre polynomials whose means are zero, and
+    products of two ranks those of the model. The columns are those of the largest of these means, in units of
+    chance, less what chance makes of so many.
+    """
+    d, n = data.shape[1], len(data)
+    if shown == d:
+        return list(range(d)), ""
+    if drawn is None:
+        return list(range(shown)), f"The first {shown} of {d} columns."
+    u, v = (np.column_stack([_ranks(x[:, j], drawn[:, j]) for j in range(d)]) for x in (data, drawn))
+    own = np.array([legendre(u[:, j], ORDERS)[:, 1:].mean(axis=0) for j in range(d)])
+    both = 12.0 * ((u - 0.5).T @ (u - 0.5) / n - (v - 0.5).T @ (v - 0.5) / len(v))
+    first, second = np.triu_indices(d, 1)
+    of = [(j,) for j in range(d)] + list(zip(first.tolist(), second.tolist(), strict=True))
+    evidence = np.append(
+        n * (own**2).max(axis=1) / 2 - np.log(d * ORDERS),
+        n * both[first, second] ** 2 / 2 - np.log(len(first)),
+    )
+    found = dict.fromkeys(j for k in np.argsort(-evidence, kind="stable").tolist() for j in of[k])
+    return sorted(list(found)[:shown]), f"Of {d} columns the {shown} that differ most from the model."
+
+
+def _ranks(x: Array, among: Array) -> Array:
+    """Shares of draws below x, equal ones counted half."""
+    ordered = np.sort(among)
+    below, up_to = (np.searchsorted(ordered, x, side) for side in ("left", "right"))
+    return np.asarray((below + up_to) / (2.0 * len(ordered)))
 
 
 def _marks(result: TestResult, level: float) -> tuple[npt.NDArray[np.intp], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Questions(Report):
     """A result that can say where the model fails, how wrong it is at least, and what it would find."""
 
     statistic: float
+    pvalue: float
     null_distribution: Array
     null: Any
     operator: Any
@@ -60,6 +62,10 @@ class Questions(Report):
     members: tuple[Member, ...]
     smallest_pvalue: float
     asked: tuple[Problem, ...]
+
+    @abstractmethod
+    def undecided(self, level: float = SMALL) -> str:
+        """Why the test decides nothing at a level; empty where it does."""
 
     @property
     def local_best(self) -> Member | None:
@@ -305,7 +311,7 @@ class Questions(Report):
         found: Explanation = views.explain_problem(
             self._lead("explain"), self.null, level=level, rng=as_generator(rng)
         )
-        return found
+        return found if self.pvalue > level or self.undecided(level) else found.beside(self.pvalue)
 
     def _strongest(self, method: str) -> Problem:
         """What was asked with the most evidence against the model that tells places."""
