@@ -36,7 +36,7 @@ from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.schemes import IndependentSigns
 from goodstein.errors import InputError, SamplingError
 from goodstein.nulls.wild import WildBootstrap
-from goodstein.operators.regularised import RegularisedFeatures
+from goodstein.operators.regularised_features import RegularisedFeatures
 from goodstein.problems.problem import Problem
 from goodstein.results.tidy import Tidy, beside
 from goodstein.text import short
