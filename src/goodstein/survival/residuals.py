@@ -10,7 +10,6 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.conditional.operator import require_kernel
-from goodstein.conditional.trends import Trends, along_what, require_pairs
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
@@ -19,6 +18,7 @@ from goodstein.kernels.finite import OwnFunctions, refuse_kernel
 from goodstein.numerics.polynomials import legendre
 from goodstein.operators.views.base import Names
 from goodstein.operators.views.columns import as_column
+from goodstein.operators.views.trends import Trends, along_what, require_pairs
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.stein.pairwise import Pairwise
 from goodstein.survival.checks import check_events

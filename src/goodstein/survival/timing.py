@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.conditional.trends import Trends, TrendView, along, require_pairs
 from goodstein.constraints import check_count, check_flag
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
@@ -15,6 +14,7 @@ from goodstein.numerics.polynomials import legendre, over_survival, products
 from goodstein.numerics.roots import inverse_root
 from goodstein.operators.base import Operator, features_of, set_inner
 from goodstein.operators.views.base import Names
+from goodstein.operators.views.trends import Trends, TrendView, along, require_pairs
 from goodstein.stein.entered import EnteredFeatures
 from goodstein.stein.features import Features
 from goodstein.stein.finite import FiniteFeatures

@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from goodstein.conditional.data import Paired
 from goodstein.constraints import check_count, check_flag
-from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
@@ -69,7 +67,6 @@ class TrendView(FiniteView):
     trend: int
     trends: Trends | None
 
-    takes: ClassVar[type[Data] | None] = Paired
     usual_trend = 3
     pairs: bool = False
 
