@@ -99,6 +99,22 @@ def test_the_root_has_few_modules_and_no_module_hides_behind_an_underscore():
     assert [path for path in FILES if path.stem.startswith("_") and path.stem != "__init__"] == []
 
 
+def test_no_module_gives_a_constant_twice():
+    # The second hides the first, above as well as below it; ruff sees this of functions and classes only.
+    twice = []
+    for name, tree in trees().items():
+        given = [
+            part.id
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            for part in ast.walk(target)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        ]
+        twice += [(name, part) for part in set(given) if given.count(part) > 1]
+    assert twice == []
+
+
 @pytest.mark.parametrize("word", ["TODO", "FIXME"])
 def test_nothing_is_left_to_do(word):
     assert [path for path in FILES if word in path.read_text(encoding="utf-8")] == []

@@ -7,8 +7,8 @@ from scipy.stats import percentileofscore
 
 import goodstein as gs
 from goodstein.adapters.durations import as_survival_model
-from goodstein.conditional.trends import Trends
 from goodstein.numerics.polynomials import legendre, over_survival
+from goodstein.operators.views.trends import Trends
 from goodstein.patterns import Distances, Numbers, quadrature
 from goodstein.patterns.process import as_process
 from goodstein.pipeline.choice import choose_null

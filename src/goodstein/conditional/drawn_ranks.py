@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from goodstein.conditional.given_draws import Functions, GivenDraws
-from goodstein.conditional.trends import Trends
 from goodstein.constraints import check_count
 from goodstein.lazy import Kept
 from goodstein.numerics.polynomials import legendre
 from goodstein.operators.views.base import Names
+from goodstein.operators.views.trends import Trends
 from goodstein.types import Array
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from goodstein.conditional.given_draws import Functions, GivenDraws
-from goodstein.conditional.trends import Trends
 from goodstein.constraints import check_count
 from goodstein.errors import InputError
 from goodstein.lazy import Kept
 from goodstein.numerics import polynomials
 from goodstein.operators.views.base import Names
+from goodstein.operators.views.trends import Trends
 from goodstein.types import Array
 
 WORDS = tuple(f"the {what} of residuals" for what in ("mean", "spread", "skewness", "tails"))

@@ -13,12 +13,12 @@ from goodstein.auditing.report import Check, Question
 from goodstein.auditing.skewness import carrying, too_skewed
 from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
-from goodstein.conditional.trends import TrendView, along
 from goodstein.constraints import MOST_DRAWS, check_count, check_seed
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, given
 from goodstein.lazy import Kept
 from goodstein.numerics.ranges import cut
+from goodstein.operators.views.trends import TrendView, along
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
 
@@ -43,6 +43,7 @@ class GivenDraws(TrendView):
     seed: int
     _kept: Kept
 
+    takes = Paired
     operator = None
     conditions_suffice = True
     bounded: ClassVar[bool] = False

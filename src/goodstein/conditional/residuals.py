@@ -11,7 +11,6 @@ from goodstein.auditing.report import Check
 from goodstein.conditional.data import Paired
 from goodstein.conditional.model import ConditionalModel
 from goodstein.conditional.operator import Conditional
-from goodstein.conditional.trends import Trends, TrendView, along
 from goodstein.constraints import check_count
 from goodstein.data.points import Points
 from goodstein.domains.base import Domain
@@ -21,6 +20,7 @@ from goodstein.operators.base import Operator, may_take, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.operators.finite_set import plain_features
 from goodstein.operators.views.base import Names, unit_frame
+from goodstein.operators.views.trends import Trends, TrendView, along
 from goodstein.stein.features import SteinFeatures
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.types import Array
@@ -83,6 +83,8 @@ class Residuals(TrendView):
     trend: int = 3
     operator: Operator | None = None
     trends: Trends | None = field(default=None, init=False, repr=False)
+
+    takes = Paired
 
     def __post_init__(self) -> None:
         set_inner(self, "an operator in y such as Langevin()", Conditional)

@@ -11,6 +11,7 @@ import numpy as np
 from goodstein.adapters.fits import as_refitting
 from goodstein.models.influence import Influence
 from goodstein.models.provenance import Fit, Refitting
+from goodstein.nulls.base import as_null
 from goodstein.nulls.fitted import FittedWildBootstrap
 from goodstein.nulls.parametric import ParametricBootstrap
 from goodstein.problems.problem import Problem
@@ -68,7 +69,7 @@ def fit_of(problem: Problem, null: Any) -> Fitted:
     if isinstance(null, ParametricBootstrap):
         refit = refit if null.fit is None else as_refitting(null.fit)
     elif fit is None or not fit.concerns(problem.observations):
-        return Fitted(matters=bool(getattr(null, "refits", False)))
+        return Fitted(matters=as_null(null).refits)
     known = FittedWildBootstrap.where_known(problem, 1)
     influence = None if known is None else known.influence_on(problem)
     whole = influence is not None or isinstance(null, ParametricBootstrap)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goodstein.errors import InputError
+from goodstein.nulls.base import as_null
 from goodstein.plot.axis import model_draws
 from goodstein.plot.bands import bands, places, ranks
 from goodstein.plot.style import SERIES, bare, canvas, finish, names_of
@@ -97,7 +98,7 @@ def _curves(result: Any, level: float) -> tuple[list[Curve], list[str]]:
         )
     problem = result.asked[0]
     notes = []
-    if getattr(result.null, "refits", False):
+    if as_null(result.null).refits:
         notes.append(
             "The model was fitted to these data, of which the bands know nothing: they are too wide."
         )

@@ -13,6 +13,7 @@ from goodstein.engine.executors import Workers, check_workers
 from goodstein.errors import InputError
 from goodstein.kernels.finite import OwnFunctions
 from goodstein.lazy import deferred
+from goodstein.nulls.base import as_null
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators.base import Operator
 from goodstein.operators.finite_set import FiniteSet
@@ -121,7 +122,7 @@ class Questions(Report):
         squares = [detectable_square(member.critical, member.spread, POWER) for member in self.members]
         if ksd is not None:
             squares = [ksd**2]
-        fitted = squares and getattr(self.null, "refits", False) and movable(self.asked[0])
+        fitted = squares and as_null(self.null).refits and movable(self.asked[0])
         if fitted:
             weights = [member.weight for member in self.members] or [1.0]
             squares = squares_unfitted(self.asked, weights, SMALL, POWER)

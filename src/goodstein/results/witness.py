@@ -35,8 +35,9 @@ from goodstein.engine.columns import Columns, column_sums
 from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.schemes import IndependentSigns
 from goodstein.errors import InputError, SamplingError
+from goodstein.nulls.base import as_null
 from goodstein.nulls.wild import WildBootstrap
-from goodstein.operators.regularised import RegularisedFeatures
+from goodstein.operators.regularised_features import RegularisedFeatures
 from goodstein.problems.problem import Problem
 from goodstein.results.tidy import Tidy, beside
 from goodstein.text import short
@@ -329,7 +330,7 @@ def _signs(problem: Problem, null: Any, rng: np.random.Generator) -> Independent
 
 
 def _notes(null: Any) -> tuple[str, ...]:
-    if not getattr(null, "refits", False):
+    if not as_null(null).refits:
         return ()
     return ("The model was fitted to these data, of which the limits know nothing: they are too wide.",)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.conditional.operator import require_kernel
-from goodstein.conditional.trends import Trends, along_what, require_pairs
 from goodstein.constraints import check_count
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
@@ -19,6 +18,7 @@ from goodstein.kernels.finite import OwnFunctions, refuse_kernel
 from goodstein.numerics.polynomials import legendre
 from goodstein.operators.views.base import Names
 from goodstein.operators.views.columns import as_column
+from goodstein.operators.views.trends import Trends, along_what, require_trend
 from goodstein.stein.finite import FiniteFeatures
 from goodstein.stein.pairwise import Pairwise
 from goodstein.survival.checks import check_events
@@ -98,12 +98,9 @@ class CoxResiduals(DurationOperator):
         check_count(self.degree, "`degree` of CoxResiduals", 0)
         require_kernel(self.covariate_kernel, "covariate_kernel")
         check_count(self.trend, "trend", 0, of="CoxResiduals")
-        require_pairs(self.trend, self.covariate, self.pairs, "CoxResiduals")
         if self.covariate is not None:
             object.__setattr__(self, "covariate", as_column(self.covariate, "`covariate` of CoxResiduals"))
-            if self.trend == 0:
-                reason = f"CoxResiduals(covariate={self.covariate}) needs a `trend`, such as trend=3."
-                raise InputError(reason)
+        require_trend(self.trend, self.covariate, self.pairs, "CoxResiduals")
         if self.trend and self.covariate_kernel is not None:
             raise InputError("CoxResiduals takes a `trend` or a `covariate_kernel`, not both.")
 

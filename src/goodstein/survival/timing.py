@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.conditional.trends import Trends, TrendView, along, require_pairs
 from goodstein.constraints import check_count, check_flag
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
@@ -15,6 +14,7 @@ from goodstein.numerics.polynomials import legendre, over_survival, products
 from goodstein.numerics.roots import inverse_root
 from goodstein.operators.base import Operator, features_of, set_inner
 from goodstein.operators.views.base import Names
+from goodstein.operators.views.trends import Trends, TrendView, along, require_trend
 from goodstein.stein.entered import EnteredFeatures
 from goodstein.stein.features import Features
 from goodstein.stein.finite import FiniteFeatures
@@ -125,9 +125,7 @@ class Timing(TrendView):
         check_count(self.degree, "`degree` of Timing", 0)
         check_flag(self.standardised, "standardised", of="Timing")
         self.check_trends()
-        require_pairs(self.trend, self.covariate, self.pairs, "Timing")
-        if self.covariate is not None and self.trend == 0:
-            raise InputError(f"Timing(covariate={self.covariate}) needs a `trend`, such as trend=3.")
+        require_trend(self.trend, self.covariate, self.pairs, "Timing")
 
     def looks_at(self, names: Names = None) -> str:
         if self.degree == 0:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from goodstein.conditional.data import Paired
 from goodstein.constraints import check_count, check_flag
-from goodstein.data.base import Data
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.numerics.ranks import shares_below
@@ -69,7 +67,6 @@ class TrendView(FiniteView):
     trend: int
     trends: Trends | None
 
-    takes: ClassVar[type[Data] | None] = Paired
     usual_trend = 3
     pairs: bool = False
 
@@ -117,11 +114,13 @@ def along_what(covariate: int | None, trend: int, pairs: bool, names: Names = No
     return f" along `{names[covariate]}`" if names else f" along covariate {covariate}"
 
 
-def require_pairs(trend: int, covariate: int | None, pairs: bool, name: str) -> None:
-    """Raise where products of two covariates cannot be looked at."""
+def require_trend(trend: int, covariate: int | None, pairs: bool, name: str) -> None:
+    """Raise where covariates are named, and no functions of them; or one, and products of two."""
     check_flag(pairs, "pairs", of=name)
     if pairs and (trend == 0 or covariate is not None):
         raise InputError(f"{name}(pairs=True) looks at all covariates, and needs a `trend`, such as trend=1.")
+    if covariate is not None and trend == 0:
+        raise InputError(f"{name}(covariate={covariate}) needs a `trend`, such as trend=3.")
 
 
 def along(features: Array, curves: Array) -> Array:
