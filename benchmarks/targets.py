@@ -13,6 +13,7 @@ from peers import coreax_value, stein_thinning_test
 from reference import full_matrix_test, matrix_product, per_draw_test
 from report import Bound, Row
 from scaling import exponents
+from simulated import simulated_nulls
 from subjects import SEED, aggregated, engine, points, public, v_statistic
 from timing import (
     Action,
@@ -336,6 +337,11 @@ def growing(plan: Plan) -> Iterator[Row]:
     yield from exponents(steps, plan.threads, sizes.slow_rounds, sizes.least, plan.progress)
 
 
+def simulating(plan: Plan) -> Iterator[Row]:
+    """Target 13: simulated null distributions of whole collections."""
+    yield from simulated_nulls(plan.threads, plan.sizes.slow_rounds, plan.sizes.least, plan.progress)
+
+
 def dask_workers(plan: Plan) -> Iterator[Row]:
     """Processes of a local Dask cluster against as many threads, the same numbers in the end."""
     n = 5 * plan.sizes.medium
@@ -411,6 +417,7 @@ MEASUREMENTS: dict[Callable[[Plan], Iterator[Row]], tuple[str, ...]] = {
     growth: ("8",),
     near_linear: ("12",),
     growing: ("11",),
+    simulating: ("13",),
     dask_workers: ("dask",),
     peer_packages: ("peers",),
 }

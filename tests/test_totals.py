@@ -99,7 +99,7 @@ def test_every_operator_sees_samples_together_as_it_sees_one(case, scale):
     assert observed.statistics_of(samples) == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale)
 
 
-@pytest.mark.parametrize("name", ["space", "simplex", "box", "sphere", "spins", "table"])
+@pytest.mark.parametrize("name", ["space", "simplex", "box", "sphere", "spins", "table", "durations"])
 def test_the_default_collection_looks_at_samples_together(name, monkeypatch):
     """Else the test above would compare a loop with itself."""
     observed = collection(name, 30)
@@ -140,3 +140,22 @@ def test_many_forms_share_columns_that_are_fewer_than_the_rows_of_a_strip():
     x = model.sample(900, rng=1)
     found = gs.aggregated_test(x, model, null=gs.WildBootstrap(99), workers=1, rng=1)
     assert 0.0 < found.pvalue <= 1.0
+
+
+@pytest.mark.parametrize("operator", [gs.Martingale(None), gs.Martingale("hazard"), gs.Timing(2)], ids=repr)
+@pytest.mark.parametrize("kind", ["censored", "late", "with covariates"])
+def test_samples_of_durations_together_give_what_they_give_one_by_one(operator, kind):
+    """Those with late entries or covariates are looked at by themselves."""
+    rng = np.random.default_rng(3)
+    time, end, entry = rng.weibull(1.5, 40), rng.exponential(2.0, 40), rng.uniform(0.0, 0.05, 40)
+    kept = np.minimum(time, end) > entry
+    time, end, entry = time[kept], end[kept], entry[kept]
+    more = {"late": {"entry": entry}, "with covariates": {"covariates": rng.normal(size=(len(time), 1))}}
+    data = gs.Censored(np.minimum(time, end), time <= end, **more.get(kind, {}))
+    problem = compose(data, MODELS["durations"], operator=operator, seeds=(1, 2, 3))
+    observed = Collection(((problem, (problem.kernel,)),))
+    samples = [observed.simulate(np.random.default_rng([2, k])) for k in range(3)]
+    expected = one_by_one(observed, samples)
+    found = observed.statistics_of(samples)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * np.abs(expected).max())
+    assert MonteCarlo(9).together(data) == (10 if kind == "censored" else 1)

@@ -45,7 +45,7 @@ class MonteCarlo(Simulating):
         check_count(self.n_resamples, "n_resamples")
 
     def together(self, data: Data) -> int:
-        if type(data).stacked is Data.stacked:  # one by one anyway
+        if data.stacked([data]) is None:  # one by one anyway
             return 1
         return max(1, min(TOGETHER, ROWS // len(data)))
 

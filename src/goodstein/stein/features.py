@@ -254,7 +254,7 @@ class AnchoredFeatures(SteinFeatures):
     def _moved(self, frame: Frame) -> SteinFeatures:
         raise ScoreError("Features with a fixed point cannot be whitened. Pass the kernel inside Whitened.")
 
-    def form(self, kernel: Kernel) -> BlockForm:
+    def form(self, kernel: Kernel) -> AnchoredForm:
         return AnchoredForm(self, kernel)
 
 
@@ -374,8 +374,13 @@ class AnchoredForm(BlockForm):
         return out
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:
-        v, c = self._parts
-        return self._inner, 1.0, 2.0 * float(v.sum() * c.sum() - v @ c)
+        inner, rests = self.apart(1)
+        return inner, 1.0, float(rests[0])
+
+    def apart(self, count: int) -> tuple[BlockForm, Array]:
+        """The matrix H, and the sums over i ≠ j of what is added to it in each of `count` samples."""
+        v, c = (part.reshape(count, -1) for part in self._parts)
+        return self._inner, np.asarray(2.0 * (v.sum(axis=1) * c.sum(axis=1) - np.einsum("ki,ki->k", v, c)))
 
     def diagonal(self) -> Array:
         v, c = self._parts

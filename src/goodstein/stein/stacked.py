@@ -23,7 +23,7 @@ from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 
 if TYPE_CHECKING:
-    from goodstein.stein.features import SteinFeatures
+    from goodstein.stein.features import AnchoredFeatures, SteinFeatures
 
 
 def in_units(kernel: Kernel) -> Kernel | None:
@@ -146,18 +146,58 @@ class SeenStack:
         return replace(together, points=points, value=value)
 
 
-class InUnits(BlockForm):
-    """Stein matrices of several samples with lengths in units of their own, and the factors that undo it."""
+@dataclass(frozen=True, eq=False)
+class AnchoredStack:
+    """Features of `count` samples that also look at one fixed point."""
 
-    def __init__(self, inner: BlockForm, factors: Array) -> None:
-        self._inner, self._factors = inner, factors
+    features: AnchoredFeatures
+    count: int
+
+    def form(self, kernel: Kernel) -> BlockForm | None:
+        """The Stein matrices under a kernel that is not fitted yet; None where samples must be alone."""
+        fixed = in_units(kernel)
+        if fixed is None:
+            return None
+        inner, rests = self._scaled.form(fixed).apart(self.count)
+        if inner.thin_points is None:
+            return None
+        return InUnits(inner, self.lengths**-2.0, rests * self.lengths**-2.0)
+
+    @cached_property
+    def lengths(self) -> Array:
+        """The median distance in every sample, (count,)."""
+        return np.array([Median()(points) for points in np.split(self.features.points, self.count)])
+
+    @cached_property
+    def _scaled(self) -> AnchoredFeatures:
+        """About the fixed point, with lengths in units of the median distance."""
+        seen, lengths = self.features, self.lengths
+        assert seen.anchor is not None
+        weights = np.repeat(lengths, len(seen) // self.count) * seen.anchor_value
+        return replace(
+            seen,
+            points=times(seen.points - seen.anchor, 1.0 / lengths),
+            value=times(seen.value, lengths),
+            anchor=np.zeros_like(seen.anchor),
+            anchor_value=weights,
+        )
+
+
+class InUnits(BlockForm):
+    """Stein matrices of several samples with lengths in units of their own, and the factors that undo it.
+
+    What is added to their sums is in the units of the data.
+    """
+
+    def __init__(self, inner: BlockForm, factors: Array, rests: Array | float = 0.0) -> None:
+        self._inner, self._factors, self._rests = inner, factors, rests
 
     @property
     def n(self) -> int:
         return self._inner.n
 
     def reduced(self) -> tuple[BlockForm | None, Any, Any]:
-        return self._inner, self._factors, 0.0
+        return self._inner, self._factors, self._rests
 
     def block(self, rows: slice, cols: slice) -> Array:
         raise NotImplementedError("Several samples have sums, and no matrix together.")

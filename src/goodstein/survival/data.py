@@ -159,6 +159,15 @@ class Censored(Frozen, Data):
         z = None if self.covariates is None else self.covariates[rows]
         return _restore({**self.__dict__, **chosen, "covariates": z, "_source": ""})
 
+    @staticmethod
+    def stacked(samples: Sequence[Censored]) -> Censored | None:
+        first = samples[0]
+        if first.covariates is not None or any(sample.late for sample in samples):
+            return None
+        names = ("durations", "event_observed", "entry")
+        parts = {name: np.concatenate([getattr(sample, name) for sample in samples]) for name in names}
+        return _restore({**first.__dict__, **parts, "_source": ""})
+
     def seen_at(self, durations: Array, event_observed: Any, entry: Array | None = None) -> Censored:
         """The same rows, with their covariates, seen to end, and perhaps to enter, at other times."""
         made = Censored(durations, event_observed, self.entry if entry is None else entry)

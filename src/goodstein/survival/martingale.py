@@ -14,6 +14,7 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError, describe_rows, refuse_rows
 from goodstein.stein.entered import EnteredFeatures
 from goodstein.stein.features import AnchoredFeatures, Features, SteinFeatures
+from goodstein.stein.stacked import AnchoredStack
 from goodstein.survival import checks
 from goodstein.survival.checks import REMEDY, TOLERANCE
 from goodstein.survival.covariates import covariate_kernel
@@ -120,6 +121,11 @@ class Martingale(DurationOperator):
         if data.covariates is None:
             return inner
         return ConditionalFeatures(inner, data.covariates, as_kernel(self.covariate_kernel))
+
+    def stacked(self, model: AnySurvival, domain: Domain, data: Censored, count: int) -> AnchoredStack | None:
+        """Each sample with a bandwidth of its own, on the same scale of time."""
+        features = self.in_time(model, data) if data.covariates is None else None
+        return AnchoredStack(features, count) if isinstance(features, AnchoredFeatures) else None
 
     def in_time(self, model: AnySurvival, data: Censored) -> AnchoredFeatures | EnteredFeatures:
         """The features of times alone."""

@@ -12,12 +12,13 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.numerics.polynomials import legendre, over_survival, products
 from goodstein.numerics.roots import inverse_root
-from goodstein.operators.base import Operator, features_of, set_inner
+from goodstein.operators.base import Operator, features_of, set_inner, stacked_of
 from goodstein.operators.views.base import Names
 from goodstein.operators.views.trends import Trends, TrendView, along, require_trend
 from goodstein.stein.entered import EnteredFeatures
 from goodstein.stein.features import Features
 from goodstein.stein.finite import FiniteFeatures
+from goodstein.stein.stacked import AnchoredStack
 from goodstein.survival.data import Censored
 from goodstein.survival.martingale import Martingale
 from goodstein.types import Array
@@ -29,6 +30,9 @@ class Watched(Martingale):
     def features(self, model: Any, domain: Domain, data: Censored) -> Features:
         return self.in_time(model, data)
 
+    def stacked(self, model: Any, domain: Domain, data: Censored, count: int) -> AnchoredStack | None:
+        return super().stacked(model, domain, data, count)
+
 
 WATCHED = Watched("hazard")
 """One for all views, so that those of a collection share what it finds."""
@@ -36,7 +40,7 @@ WATCHED = Watched("hazard")
 
 @dataclass(frozen=True)
 class TimingFeatures(FiniteFeatures):
-    """With the units of the data, (weights, combinations), in which others are to be seen."""
+    """With the units of the data, (samples, weights, combinations), in which others are to be seen."""
 
     units: Array | None = None
 
@@ -145,13 +149,20 @@ class Timing(TrendView):
         """δ w(u) − ∫ w/(1 − s) ds, from the entry on, times functions of covariates."""
         return self._seen(features_of(WATCHED, model, domain, data), data)
 
+    def stacked(self, model: Any, domain: Domain, data: Censored, count: int) -> TimingFeatures | None:
+        """Each sample in its own units."""
+        inner = stacked_of(WATCHED, model, domain, data, count)
+        if self.trend or not isinstance(inner, AnchoredStack):
+            return None
+        return self._seen(inner.features, data, count=count)
+
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Censored) -> TimingFeatures:
         """The others in the units of the data."""
         seen = self._seen(WATCHED.in_time(model, others), others, features.units)
         return features.joined([seen])  # type: ignore[no-any-return]
 
-    def _seen(self, inner: Any, data: Censored, units: Array | None = None) -> TimingFeatures:
-        """In these units, or in those of the data."""
+    def _seen(self, inner: Any, data: Censored, units: Array | None = None, count: int = 1) -> TimingFeatures:
+        """In these units, or in those of the data, each of `count` samples in its own."""
         end = inner.end if isinstance(inner, EnteredFeatures) else inner
         cumulative = end.points[:, 0]
         assert end.weight is not None
@@ -163,8 +174,9 @@ class Timing(TrendView):
         tau = weighed - expected[:, : self.degree + 1]
         if self.standardised:
             if units is None:
-                units = inverse_root(products(self.degree) @ expected.mean(axis=0))
-            tau = tau @ units
+                means = expected.reshape(count, -1, top + 1).mean(axis=1)
+                units = _side_by_side([inverse_root(products(self.degree) @ mean) for mean in means])
+            tau = (tau.reshape(len(units), -1, tau.shape[1]) @ units).reshape(len(tau), -1)
         if self.trends is not None:
             assert data.covariates is not None
             tau = along(tau, self.trends(data.covariates))
@@ -173,3 +185,11 @@ class Timing(TrendView):
     def __repr__(self) -> str:
         own = ["standardised=True"] if self.standardised else []
         return f"Timing({', '.join([str(self.degree), *self._arguments(), *own])})"
+
+
+def _side_by_side(units: list[Array]) -> Array:
+    """Those of several samples, (samples, weights, combinations), of which some may have fewer."""
+    out = np.zeros((len(units), len(units[0]), max(one.shape[1] for one in units)))
+    for place, one in zip(out, units, strict=True):
+        place[:, : one.shape[1]] = one
+    return out
