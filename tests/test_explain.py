@@ -577,6 +577,7 @@ def test_counts_given_covariates_know_the_fit():
     found = gs.ksd_test(pairs, fit, rng=1).explain()
     zeros = next(one for one in found.findings[:2] if one.kind == "zeros")
     assert zeros.fails and zeros.low > 1 and zeros.columns == ("visits",)
+    assert not any("const" in one.columns for one in found.findings)
     # A fit matches the mean.
     mean = next(one for one in found.findings if one.kind == "mean")
     assert abs(mean.effect) < 0.05 and mean.adjusted > 0.5
