@@ -298,8 +298,12 @@ def test_degrees_are_noticed():
     model = FAMILY.VonMises(1.5, 2.0)
     note = r"The angles reach over \d+ turns. If they are degrees, convert them: np.radians\(data\)"
     for operator in BOTH:
-        result = gs.ksd_test(np.degrees(radians) % 360, model, operator=operator, rng=1)
+        with pytest.warns(gs.CalibrationWarning, match=note):
+            result = gs.ksd_test(np.degrees(radians) % 360, model, operator=operator, rng=1)
         assert any(re.match(note, text) for text in result.notes)
+        turned = radians + np.repeat([0.0, 6 * np.pi], 30)[:, None]
+        followed = gs.ksd_test(turned, model, operator=operator, rng=1)
+        assert any(re.match(note, text) for text in followed.notes)  # and no warning
         for theta in (radians, radians + np.pi, radians + 100):
             assert not any("turns" in text for text in gs.ksd_test(theta, model, rng=1).notes)
 

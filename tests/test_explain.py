@@ -577,6 +577,7 @@ def test_counts_given_covariates_know_the_fit():
     found = gs.ksd_test(pairs, fit, rng=1).explain()
     zeros = next(one for one in found.findings[:2] if one.kind == "zeros")
     assert zeros.fails and zeros.low > 1 and zeros.columns == ("visits",)
+    assert not any("const" in one.columns for one in found.findings)
     # A fit matches the mean.
     mean = next(one for one in found.findings if one.kind == "mean")
     assert abs(mean.effect) < 0.05 and mean.adjusted > 0.5
@@ -594,3 +595,15 @@ def test_sentences_are_to_the_left():
     head = next(line for line in lines if "what is wrong" in line)
     first = next(line for line in lines if line.strip().startswith("1."))
     assert head.index("what is wrong") == first.index("`pressure`")
+
+
+def test_tails_of_directions_are_on_the_side_where_they_are():
+    rng = np.random.default_rng(26)
+    angles = rng.vonmises(0.0, 8.0, 400)
+    angles[:60] = rng.normal(1.2, 0.2, 60)  # all at larger angles
+    found = explained({"heading": rng.permutation(angles)}, FAMILY.VonMises(0.0, 8.0))
+    shape = next(one for one in found.failing if one.view.startswith("lean of"))
+    assert "longer tail towards larger angles" in shape.statement
+    mirrored = explained({"heading": rng.permutation(-angles)}, FAMILY.VonMises(0.0, 8.0))
+    shape = next(one for one in mirrored.failing if one.view.startswith("lean of"))
+    assert "longer tail away from larger angles" in shape.statement

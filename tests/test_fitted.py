@@ -6,6 +6,7 @@ import warnings
 
 import lifelines
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from sklearn.mixture import GaussianMixture as Mixture
@@ -552,3 +553,20 @@ def test_pvalues_of_refits_are_uniform_at_both_ends():
 def test_a_model_that_does_not_know_its_fit_needs_one():
     with pytest.raises(gs.InputError, match=r"ParametricBootstrap\(\) has no `fit`, and Normal"):
         gs.ksd_test(x(), Normal([0, 0], 1.0), null=gs.ParametricBootstrap(), rng=1)
+
+
+@pytest.mark.parametrize("what", ["family", "mixture", "density"])
+def test_columns_in_another_order_than_in_the_fit(what):
+    rng = np.random.default_rng(1)
+    train, data = (pd.DataFrame(rng.normal(size=(n, 2)) * [1, 2], columns=["a", "b"]) for n in (200, 60))
+    makers = {"family": gs.families.Normal.fit, "mixture": Mixture().fit, "density": KernelDensity().fit}
+    model = makers[what](train)
+    with pytest.raises(gs.InputError, match=r"columns b, a, but .* was fitted to a, b") as told:
+        gs.ksd_test(data[["b", "a"]], model, rng=1)
+    # What the message says to pass is taken, and is the test of the columns in their order.
+    call = str(told.value).partition("Pass ")[2].removesuffix(".")
+    again = gs.ksd_test(eval(call, {"data": data[["b", "a"]]}), model, rng=1)
+    assert again.pvalue == gs.ksd_test(data, model, rng=1).pvalue
+    # Other names say nothing, nor does an array.
+    gs.ksd_test(data.rename(columns={"a": "x"}), model, rng=1)
+    gs.ksd_test(data.to_numpy(), model, rng=1)

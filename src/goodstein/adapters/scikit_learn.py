@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,15 @@ def _mixture(estimator: Any) -> Model:
     epsilon = float(np.finfo(np.asarray(estimator.means_).dtype).eps)
     seen = SeenMoments(mean, variances if each else None, epsilon)
     again = EstimatorAgain(estimator)
-    return from_methods(mixture.remember(Fit("maximum likelihood", seen, refit=again)))
+    return from_methods(
+        mixture.remember(Fit("maximum likelihood", seen, refit=again, columns=_columns(estimator)))
+    )
+
+
+def _columns(estimator: Any) -> tuple[str, ...] | None:
+    """What the columns were called that it was fitted to; scikit-learn keeps names of frames alone."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
 
 
 def _outer(vectors: Array) -> Array:
@@ -118,4 +126,6 @@ def _kernel_density(estimator: Any) -> Model:
     weights = None if tree.sample_weight is None else np.array(tree.sample_weight, dtype=np.float64)
     covariance = float(estimator.bandwidth_) ** 2 * np.eye(points.shape[1])
     name = f"{describe(estimator)} of {len(points)} points"
-    return from_methods(GaussianKDE(points, covariance, weights, name))
+    model = from_methods(GaussianKDE(points, covariance, weights, name))
+    told = model.provenance
+    return model if told is None else model.remember(replace(told, columns=_columns(estimator)))

@@ -30,6 +30,8 @@ STARTS = 3
 """From how many points it is summed, at most."""
 MANY_TURNS = 2.0
 """Angles in radians seldom reach further than this."""
+FAR_TURNS = 10.0
+"""Nor do those of headings that were followed for long; half a turn in degrees would be 28."""
 MARGIN = 1e-2
 """Exponents are estimated; closer to the critical value than this counts as on the wrong side."""
 
@@ -159,7 +161,8 @@ def check_manifold(model: Model, domain: Domain, data: Array | None, rng: np.ran
     turns = 0.0 if data is None else float(np.ptp(data, axis=0).max()) / TURN
     if isinstance(domain, Torus) and turns > MANY_TURNS:
         advice = "If they are degrees, convert them: np.radians(data)."
-        checks.append(Question("units").warned(f"The angles reach over {turns:.0f} turns. {advice}"))
+        message = f"The angles reach over {turns:.0f} turns. {advice}"
+        checks.append(Question("units").warned(message, loud=turns > FAR_TURNS))
     if isinstance(domain, Torus) or (isinstance(domain, Chart) and domain.periodic):
         checks.append(check_periodic(model, domain, points))
     return [*checks, check_tangential_score(model, domain, points, rng)]

@@ -104,9 +104,7 @@ class Directions(Look):
         ]
         views.append(self._view(f"concentration of {name}", "concentration", _concentration(name)))
         views.append(self._view(f"peakedness of {name}", "shape", value_of(f"peakedness of {name}")))
-        views += [
-            self._view(f"lean of {name} to {a}", "shape", value_of(f"lean of {name} to {a}")) for a in across
-        ]
+        views += [self._view(f"lean of {name} to {a}", "shape", _tail(name, a)) for a in across]
         views += [
             self._view(
                 f"width of {name} along {a}",
@@ -251,6 +249,17 @@ def _concentration(name: str) -> Sentence:
     def sentence(told: Told) -> str:
         head = f"{'more' if told.more else 'less'} concentrated: " if told.fails else ""
         return f"concentration of {name}: {head}mean resultant length {told.against}"
+
+    return sentence
+
+
+def _tail(name: str, axis: str) -> Sentence:
+    """Most rows lean to one side of their mean direction where the others trail far off to the other."""
+
+    def sentence(told: Told) -> str:
+        which = "away from" if told.more else "towards"
+        head = f"longer tail {which} {axis}" if told.fails else f"tail towards {axis}"
+        return f"shape of {name}: {head}, mean product of cosines {told.against}"
 
     return sentence
 

@@ -247,7 +247,7 @@ def pairs(z: Array | None, names: Sequence[str]) -> list[Together]:
     means = z.mean(axis=0)
     found = [
         Together((names[i], names[j]), (i, j), (float(means[i]), float(means[j])))
-        for i, j in combinations(range(len(names)), 2)
+        for i, j in combinations(np.flatnonzero(np.ptp(z, axis=0) > 0).tolist(), 2)
     ]
     return [one for one in found if 0 < np.count_nonzero(one.holds(z)) < len(z)]
 

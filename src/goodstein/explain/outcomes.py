@@ -25,10 +25,14 @@ from goodstein.conditional.data import Paired
 from goodstein.domains import Domain
 from goodstein.explain.durations import groups, pairs
 from goodstein.explain.views import Look, Sentence, Told, View, quoted
+from goodstein.numerics.ranges import cut
 from goodstein.types import Array, BoolArray
 
 DRAWS = 100
 """Draws of y at every row; a tenth of a standard error of a mean is theirs."""
+
+AT_ONCE = 1 << 18
+"""Outcomes that are drawn at a time."""
 
 TAIL = 0.05
 """Share of outcomes beyond a limit under the model."""
@@ -129,9 +133,14 @@ class Outcomes(Look):
 
     def _expected(self, model: Any, data: Paired) -> Expected:
         """From draws at these covariates, by the same seed for all models."""
-        rng, (n, q) = np.random.default_rng(self._seed), data.outcomes.shape
-        many = data.take(np.tile(np.arange(n), DRAWS)).drawn(model, self._domain, rng)
-        drawn = many.outcomes.reshape(DRAWS, n, q)
+        rng = np.random.default_rng(self._seed)
+        parts = [self._from_draws(model, data, rows, rng) for rows in cut(0, len(data), AT_ONCE // DRAWS)]
+        return Expected(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def _from_draws(self, model: Any, data: Paired, rows: slice, rng: np.random.Generator) -> Expected:
+        chosen, q = np.arange(len(data))[rows], data.outcomes.shape[1]
+        many = data.take(np.tile(chosen, DRAWS)).drawn(model, self._domain, rng)
+        drawn = many.outcomes.reshape(DRAWS, len(chosen), q)
         mean = drawn.mean(axis=0)
         # The mean of draws is nearer to them than that of the model.
         distance = np.abs(drawn - mean).mean(axis=0) * np.sqrt(DRAWS / (DRAWS - 1.0))

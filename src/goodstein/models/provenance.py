@@ -13,10 +13,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from goodstein.data.rows import SeenRows
+from goodstein.errors import InputError
 from goodstein.frozen import Frozen
 from goodstein.models.influence import Influence
 from goodstein.types import BoolArray
-from goodstein.validation import as_array
+from goodstein.validation import as_array, column_names
 
 ENOUGH = 0.05
 """Share of the larger of both, data and rows of a fit, from which on what they have in common matters."""
@@ -51,12 +52,27 @@ class Fit:
         None where that is not known.
     refit
         A function of other data that returns the model that the same method fits to these.
+    columns
+        What the columns of the data were called, in their order; None where they had no names.
     """
 
     method: str | None
     rows: Recognising
     influence: Callable[[Any], Influence] | None = None
     refit: Refitting | None = None
+    columns: tuple[str, ...] | None = None
+
+    def require_order(self, columns: tuple[str, ...] | None, name: str) -> None:
+        """Raise where other data have columns of the same names in another order."""
+        own = self.columns
+        if own is None or columns is None or own == columns or sorted(own) != sorted(columns):
+            return
+        raise InputError(
+            f"has the columns {', '.join(columns)}, but {name} was fitted to {', '.join(own)}.",
+            argument="data",
+            predicate=True,
+            remedy=f"Pass data[{list(own)!r}].",
+        )
 
     def matters(self, known: BoolArray) -> bool:
         """Whether so many of the observations are rows of the fit, (n,), that it matters.
@@ -170,7 +186,7 @@ def _remembering(function: Callable[..., Any]) -> Callable[..., Any]:
         rows = SeenRows(cls._fit_data(given[first], **options))
         method = fitted._fit_method(**options)
         influence = fitted._fit_influence(method, **options)
-        return fitted.remember(Fit(method, rows, influence, Refit(cls, options)))
+        return fitted.remember(Fit(method, rows, influence, Refit(cls, options), column_names(given[first])))
 
     return fit
 

@@ -170,6 +170,8 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
         x = as_data(data, dim, where=where, other_columns=guess)
         rows = Points(x, names) if sequences is None else Chains.of(x, sequences, names)
         rows.weights = weights
+        if (told := wrapped.provenance) is not None:
+            told.require_order(rows.names, wrapped.name)
         wrapped = wrapped.at(rows)
         place = place if place is not None else Euclidean(x.shape[1])
         for region in (own, place) if own is not None and own != place else (place,):
