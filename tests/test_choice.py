@@ -98,3 +98,25 @@ def test_ordinary_features_are_not_called_skewed(n):
     for model in (LINE, gs.families.Normal(np.zeros(5)), gs.families.Dirichlet([2.0, 1.0, 0.5])):
         flagged = [bool(check_skewed(compose(model.sample(n, rng=k), model))) for k in range(10)]
         assert sum(flagged) <= 1
+
+
+def test_counts_in_many_columns_have_pairs_of_neighbours_to_pay_for():
+    rng = np.random.default_rng(1)
+    counts = compose(rng.poisson(2.0, (100, 30)), gs.families.Poisson(np.full(30, 2.0)))
+    numbers = compose(rng.normal(size=(100, 30)), gs.families.Normal(np.zeros(30)))
+    assert cost_of_a_sample(counts, 13) > 2 * cost_of_a_sample(numbers, 13)
+    assert isinstance(choose_null("auto", counts, members=13).null, WildBootstrap)
+
+
+def test_a_small_p_value_decides_nothing_where_draws_of_the_model_say_that_hardly_any_row_carries_it():
+    rare = gs.families.Poisson(0.01)
+    zeros = np.zeros(100)  # the most probable sample there is
+    with pytest.warns(CalibrationWarning, match="carry the statistic"):
+        result = gs.ksd_test(zeros, rare, rng=1)
+    assert result.pvalue < 0.05
+    assert "random signs do not know the distribution" in result.undecided()
+    simulated = gs.ksd_test(zeros, rare, null=MonteCarlo(99), rng=1)
+    assert simulated.pvalue > 0.3
+    assert not simulated.undecided(0.05)
+    # Gross misfits of models whose features are of nearly equal size stay what they are.
+    assert not gs.ksd_test(np.full(100, 3.0), gs.families.Poisson(1.0), rng=1).undecided()

@@ -524,3 +524,22 @@ def test_regressions_of_statsmodels_are_tested_with_their_fit_taken_account_of()
     ]:
         with pytest.raises(gs.InputError, match=message):
             call()
+
+
+def test_what_a_fit_needs_beside_the_counts_is_asked_for():
+    x = np.random.default_rng(1).binomial(10, 0.3, (50, 2))
+    with pytest.raises(
+        gs.InputError, match=r"`families`: Binomial.fit needs `count` too.*Product\(\[\.\.\., "
+    ):
+        F.Product.fit(x, [F.Poisson, F.Binomial])
+    with pytest.raises(gs.InputError, match=r"`family`: Binomial.fit needs `count` too. Pass it: "):
+        F.ZeroInflated.fit(x[:, 0], F.Binomial)
+    zeros = np.where(np.arange(50) % 3 > 0, x[:, 0], 0)
+    assert F.ZeroInflated.fit(zeros, F.Binomial, count=10).share > 0.1
+
+
+def test_no_share_of_counts_is_negative_in_an_explanation():
+    x = F.ConwayMaxwellPoisson(3.0, 2.5).sample(200, rng=1)
+    told = str(gs.ksd_test(x, F.Poisson.fit(x), rng=1).explain(rng=1))
+    assert "too few zeros" in told
+    assert "(-" not in told

@@ -162,3 +162,22 @@ def test_a_parameter_for_every_node_decides_nothing():
 def test_mistakes_are_explained(call, message):
     with pytest.raises(gs.InputError, match=message):
         call()
+
+
+def test_names_of_blocks_are_told_how_to_become_numbers():
+    graph = np.ones((4, 4)) - np.eye(4)
+    for names in (["a", "a", "b", "b"], [True, True, False, False]):
+        with pytest.raises(gs.InputError, match="return_inverse=True"):
+            StochasticBlockModel.fit(graph, names)
+
+
+def test_draws_of_a_block_model_are_told_how_to_become_a_graph():
+    model = StochasticBlockModel([0, 0, 1, 1, 1], 0.3)
+    x = model.sample(1, rng=1)
+    with pytest.raises(gs.InputError, match=r"half\[np.triu_indices\(5, 1\)\] = x.ravel\(\); half \+ half.T"):
+        gs.graph_ksd_test(x, model, rng=1)
+    half = np.zeros((5, 5))
+    half[np.triu_indices(5, 1)] = x.ravel()
+    graph = gs.graphs.as_graph(half + half.T)
+    assert model.logpdf(graph.as_rows()) == pytest.approx(model.logpdf(x))
+    assert repr(StochasticBlockModel([0, 0, 0, 0], 0.3)) == "StochasticBlockModel(4 nodes, 1 block)"

@@ -428,3 +428,13 @@ def test_windows_may_be_polygons_of_shapely():
     assert gs.ksd_test(points, plain, domain=shapely.Polygon(corner), rng=1).domain == gs.Polygon(corner)
     with pytest.raises(gs.InputError, match="a domain such as"):
         PoissonProcess(30.0, shapely.Point(0, 0))
+
+
+def test_points_of_one_pattern_that_coincide_are_counted():
+    window = gs.Box([0, 0], [1, 1])
+    points = np.random.default_rng(1).random((40, 2))
+    twice = np.vstack([points, points[:3]])
+    result = gs.ksd_test(twice, gs.families.PoissonProcess(40.0, window), null=gs.MonteCarlo(19), rng=1)
+    assert any("3 of 43 points lie where another one does" in note for note in result.notes)
+    with pytest.raises(gs.InputError, match="aggregated_test says which looks at it fail"):
+        result.explain()

@@ -212,6 +212,12 @@ def test_numpyro_models_that_have_no_gradient_are_refused():
         with numpyro.plate("rows", 10, subsample_size=3):
             numpyro.sample("z", dist.Normal(0.0, 1.0))
 
+    def model(y):
+        numpyro.sample("y", dist.Normal(numpyro.sample("mu", dist.Normal(0.0, 1.0)), 1.0), obs=y)
+
+    assert gs.from_numpyro(model, 1.0).name.startswith("numpyro model, ")
+    with pytest.raises(gs.ScoreError, match=r"model of numpyro, pass from_numpyro\(model, \.\.\.\)"):
+        gs.ksd_test(np.random.default_rng(1).normal(size=(50, 1)), model)
     with pytest.raises(gs.InputError, match=r"has discrete parameters \(k\)"):
         gs.from_numpyro(discrete)
     with pytest.raises(gs.InputError, match="has no parameters"):

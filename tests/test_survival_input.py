@@ -582,3 +582,11 @@ def test_a_model_in_another_unit_is_not_blamed_on_the_data():
     for test in (gs.ksd_test, gs.aggregated_test):
         with pytest.raises(gs.InputError, match=r"shortest duration, 3, .*the same unit"):
             test(data, gs.families.Exponential(1e-5), rng=1)
+
+
+def test_ends_of_intervals_are_told_from_flags():
+    with pytest.raises(gs.InputError, match="later ends of intervals: such events cannot be tested"):
+        gs.Censored([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])
+    with pytest.raises(gs.InputError) as raised:
+        gs.Censored(np.arange(1.0, 9.0), [0, 1, 1, 0, 1, 0, 9, 1])  # a slip among flags
+    assert "intervals" not in str(raised.value)

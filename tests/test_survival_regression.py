@@ -15,6 +15,8 @@ import goodstein as gs
 from goodstein.adapters.durations import as_survival_model
 from goodstein.data.rows import SeenTimes
 from goodstein.nulls.fitted import Around
+from goodstein.stein.pairwise import Pairwise, repeated
+from goodstein.survival.covariates import covariate_kernel
 from goodstein.survival.cox import RiskSets
 from goodstein.survival.residuals import Landmarks, weighted_events
 
@@ -758,3 +760,49 @@ def test_a_true_model_stays_within_the_bands():
         alone.plot("residuals")
     with pytest.raises(gs.InputError, match="late entry or covariates"):
         result.tolerance()
+
+
+def _fitted(columns: int = 1, rows: int = 120):
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(rows, columns))
+    frame = pd.DataFrame(z, columns=[f"x{k}" for k in range(columns)])
+    frame["time"] = rng.weibull(1.5, rows) * np.exp(0.3 * z[:, 0])
+    return frame, lifelines.WeibullAFTFitter().fit(frame, "time")
+
+
+def test_a_fit_that_stopped_short_is_told_and_nothing_advised_that_refuses_it():
+    frame, fitter = _fitted()
+    fitter.params_ = fitter.params_ + 0.2
+    with pytest.warns(gs.CalibrationWarning, match=r"stopped short, and .* standard errors away"):
+        result = gs.ksd_test(frame, fitter, rng=1)
+    assert not any("Use null=FittedWildBootstrap" in note for note in result.notes)
+    with pytest.raises(gs.InputError, match=r"to these data stopped short.*centred and scaled"):
+        gs.ksd_test(frame, fitter, null=gs.FittedWildBootstrap(), rng=1)
+
+
+def test_a_fit_to_more_rows_is_told_with_both_numbers():
+    frame, fitter = _fitted()
+    with pytest.warns(gs.CalibrationWarning, match="was fitted to these 90 rows and 30 others"):
+        gs.ksd_test(frame.iloc[:90], fitter, rng=1)
+
+
+def test_a_name_holds_some_of_many_covariates_only():
+    frame, fitter = _fitted(12, 200)
+    result = gs.ksd_test(frame, fitter, rng=1)
+    assert result.model.endswith("and 5 more)")
+    assert "12 covariates" in result.summary()
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_kernel_looked_up_has_the_values_of_the_kernel(columns):
+    rows = np.random.default_rng(1).normal(size=(60, columns))
+    points = np.tile(rows, (5, 1))
+    kernel = covariate_kernel(None, rows)
+    gram, which = repeated(kernel, points)
+    plain = Pairwise(kernel, points)
+    at = plain.placed(points)
+    some, others = slice(30, 170), slice(100, 290)
+    assert np.allclose(gram(which[some], which[others]), plain(at[some], at[others]), rtol=1e-12, atol=1e-14)
+    assert np.allclose(gram.diagonal(which), plain.diagonal(at), rtol=1e-12)
+    assert repeated(kernel, np.random.default_rng(2).normal(size=(300, columns))) is None
+    assert repeated(kernel, points[:150]) is None

@@ -101,3 +101,10 @@ def test_weights_correct_a_bias_and_the_gap_is_small():
     assert found.gap < 1e-10
     assert found.ksd < 0.3 * found.equal
     assert np.abs(found.weights @ X).max() < 0.1 * np.abs(X.mean(0)).max()
+
+
+def test_weights_are_told_in_a_line():
+    found = gs.stein_weights(X[:60], MODEL)
+    above = sum(weight > 0 for weight in found.weights)
+    assert f"60 weights, {above} of them above zero; KSD {found.ksd:.4g}" in repr(found)
+    assert len(repr(found)) < 120

@@ -184,3 +184,30 @@ def test_the_command_line_takes_a_column_of_weights(tmp_path):
     ):
         done = run(*options)
         assert message in f"{done.output} {done.exception}"
+
+
+def test_a_fit_without_the_weights_is_told_as_such_and_no_null_is_advised_that_refuses_weights():
+    with pytest.warns(gs.CalibrationWarning, match="to these very data, without their weights"):
+        result = gs.ksd_test(X, gs.families.Normal.fit(X), weights=W, rng=1)
+    assert not any("FittedWildBootstrap" in note or "ParametricBootstrap" in note for note in result.notes)
+    assert any("gs.split(data" in note for note in result.notes)
+
+
+def test_of_few_weighted_rows_no_simulation_is_advised():
+    result = gs.ksd_test(X[:5], NORMAL, weights=W[:5], rng=1, audit=False)
+    assert "5 observations have no p-value below 0.0625" in result.limit
+    assert "MonteCarlo" not in result.limit
+    assert "MonteCarlo" in gs.ksd_test(X[:5], NORMAL, rng=1).limit
+
+
+def test_split_takes_each_row_with_its_weight():
+    first, second = gs.split(gs.Weighted(X, W), 0.25, rng=1)
+    assert len(first.data) == 30
+    assert len(second.data) == 90
+    of = {tuple(row): weight for row, weight in zip(X, W, strict=True)}
+    for part in (first, second):
+        assert [of[tuple(row)] for row in part.data] == part.weights.tolist()
+    plain = gs.split(X, 0.25, rng=1)
+    assert np.array_equal(plain[0], first.data)
+    with pytest.raises(gs.InputError, match="`weights` must be 120 numbers, one for each row"):
+        gs.split(gs.Weighted(X, W[1:]), rng=1)

@@ -46,6 +46,18 @@ def cut(text: str, most: int = 300) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def some_of(names: Sequence[str], most: int = 8) -> str:
+    """Names in a list, the first of them where there are many.
+
+    >>> from goodstein.text import some_of
+    >>> some_of(["a", "b", "c", "d"], 3)
+    'a, b and 2 more'
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+
+
 def as_html(text: str) -> str:
     """The text inside an attribute of a page, or inside an element as it stands."""
     from html import escape

@@ -18,6 +18,7 @@ from goodstein.survival.cox import PARTIAL, CoxModel
 from goodstein.survival.data import Censored
 from goodstein.survival.invert import inverted
 from goodstein.survival.regression import SurvivalRegression
+from goodstein.text import some_of
 from goodstein.types import Array
 
 INTERCEPT = "Intercept"
@@ -85,7 +86,7 @@ class FittedRegression(SurvivalRegression):
 
     def __init__(self, fitter: Any, design: Design, coefficients: Array) -> None:
         self.fitter, self.design, self.coefficients = fitter, design, coefficients
-        self.name = f"lifelines.{type(fitter).__name__}({', '.join(design.columns) or 'no covariates'})"
+        self.name = f"lifelines.{type(fitter).__name__}({some_of(design.columns) or 'no covariates'})"
         self._functions = {"cumulative_hazard": self._cumulative, "hazard": self._rate}
 
     trusted = True
@@ -202,7 +203,7 @@ class FittedCox(CoxModel):
     def __init__(self, fitter: Any) -> None:
         self.fitter, self.columns = fitter, tuple(fitter.params_.index)
         seen = Censored(np.asarray(fitter.durations, float), np.asarray(fitter.event_observed, bool))
-        name = f"lifelines.CoxPHFitter({', '.join(self.columns)})"
+        name = f"lifelines.CoxPHFitter({some_of(self.columns)})"
         super().__init__(fitter.params_.to_numpy(float), fitted_to=seen, name=name)
         known, mean = (getattr(fitter, key, None) for key in ("_predicted_partial_hazards_", "_norm_mean"))
         if known is not None and mean is not None:
@@ -241,8 +242,8 @@ def rows_of(model: SurvivalRegression, fitter: Any, columns: Sequence[str], data
     if isinstance(data, Censored):
         if data.covariate_names == tuple(columns):
             return data
-        found = ", ".join(data.covariate_names) or "none"
-        reason = f"these covariates are {found}, and {model.name} has {', '.join(columns)}."
+        found = some_of(data.covariate_names) or "none"
+        reason = f"these covariates are {found}, and {model.name} has {some_of(columns)}."
         remedy = "Pass the data frame, which the fitter can read."
         raise InputError(reason, argument="data", remedy=remedy)
     if type(data).__module__.partition(".")[0] != "pandas" or getattr(data, "ndim", 0) != 2:
@@ -259,7 +260,7 @@ def rows_of(model: SurvivalRegression, fitter: Any, columns: Sequence[str], data
     except Exception as error:  # whatever lifelines or its formulas say
         missing = [name for name in columns if name not in data.columns]
         if isinstance(error, KeyError) and missing:
-            names = ", ".join(map(repr, missing))
+            names = some_of([repr(name) for name in missing])
             reason = f"the data frame has no column {names}, to which {model.name} was fitted."
             raise InputError(reason, argument="data") from None
         said = f"{type(error).__name__}: {error}"

@@ -224,7 +224,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
         columns(shapes),
         score=lambda x: asked(slopes, x),
         logpdf=lambda x: asked(values, x),
-        name=f"numpyro model {name}",
+        name="numpyro model" if name == "model" else f"numpyro model {name}",
     )
 
 

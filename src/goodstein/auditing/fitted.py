@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.data.rows import SeenMoments, SeenTimes
-from goodstein.errors import given
+from goodstein.errors import InputError, given
 from goodstein.models.base import AnyModel
+from goodstein.models.influence import FIT_AGAIN, Influence, stopped_short
 from goodstein.models.provenance import PER_NODE, Fit
 from goodstein.types import BoolArray
 
@@ -29,13 +31,18 @@ class Advice(NamedTuple):
 
 
 def check_fitted(
-    model: AnyModel, observations: Any, *, corrected: bool, advice: Advice | None = None
+    model: AnyModel,
+    observations: Any,
+    *,
+    corrected: bool,
+    advice: Advice | None = None,
+    weighted: bool = False,
 ) -> list[Check]:
     """Whether observations are rows that the model was fitted to.
 
     That is no harm where the null distribution is `corrected` for it, unless the fit has no parameters, or
     more of them the more data there are: then nothing corrects for it. Without `advice` the usual one is
-    given, and large p-values are said to mean nothing.
+    given, and large p-values are said to mean nothing. Fits know nothing of the weights of `weighted` rows.
     """
     fit = model.provenance
     if fit is None:
@@ -78,25 +85,43 @@ def check_fitted(
     if corrected:
         message = f"{model.name} was fitted to {_which(known)}, which the null distribution takes account of."
         return [QUESTION.passed(message)]
-    found = f"was fitted to {_which(known)}"
+    found = f"was fitted to {_which(known, len(fit.rows))}"
     if fit.method is None and isinstance(fit.rows, SeenMoments):
         found = "has the mean of these very data to the last digit, as if fitted to them or they to it"
     large = ""
     if advice is None and np.count_nonzero(known) >= MOSTLY * max(len(fit.rows), len(known)):
         large = f"the model {found}, and the test takes no account of that"
-    advice = advice or Advice(_remedy(model, fit, known))
+    if weighted and advice is None:
+        effect = "without their weights: it fits rows that are not those in question, too well or badly"
+        advice = Advice(
+            f"Fit it to some rows, with their weights, and test it on the others: {SPLIT}.", effect
+        )
+    advice = advice or Advice(_remedy(model, fit, known, observations))
     return [
         QUESTION.warned(f"{model.name} {found}, {advice.effect}. {advice.remedy}", loud=True, large=large)
     ]
 
 
-def _which(known: BoolArray) -> str:
+def _which(known: BoolArray, rows: int = 0) -> str:
+    if known.all() and rows > len(known):
+        return f"these {len(known)} rows and {rows - len(known)} others"
     if known.all():
         return "these very data"
     return f"{int(np.count_nonzero(known))} of these {len(known)} rows"
 
 
-def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
+def _uncorrectable(model: AnyModel, influence: Callable[[Any], Influence], observations: Any) -> str:
+    """Why nothing can correct for this very fit, and what to do; empty where something can."""
+    try:
+        away = influence(observations).unsolved
+    except InputError as error:
+        return f"Nothing takes account of this fit. {error}"
+    return (
+        f"Nothing takes account of such a fit: {stopped_short(model.name, away)} {FIT_AGAIN}" if away else ""
+    )
+
+
+def _remedy(model: AnyModel, fit: Fit, known: BoolArray, observations: Any) -> str:
     if not fit.exact(known):
         if not known.all():
             return "Fit it to all of these rows and no others, or to none of them."
@@ -106,6 +131,8 @@ def _remedy(model: AnyModel, fit: Fit, known: BoolArray) -> str:
         return f"{some}; or test all rows of the fit: ksd_test and aggregated_test take account of it."
     again = fit.refit is not None and model.has_sample
     if fit.influence is not None:
+        if trouble := _uncorrectable(model, fit.influence, observations):
+            return trouble
         corrected = given("null", "FittedWildBootstrap()")
         return f"Use {corrected}{' or ParametricBootstrap()' if again else ''}, made for that."
     if again:

@@ -23,7 +23,7 @@ def check_weights(weights: Array, diagonal: Array) -> list[Check]:
     question, n, carried = Question("weights"), len(weights), len(weights) * carrying(diagonal)
     message = (
         f"The rows are weighted: {n} of them are worth about {about(effective(weights))} of equal weight, "
-        f"the largest weight is {weights.max() / n:.2g} of all, and about {about(carried)} rows carry "
+        f"the largest weight is {weights.max() / n:.2g} of all, and about {about(carried)} of them carry "
         "the statistic."
     )
     if carried < min(REFUSED, OF_FEW * n):

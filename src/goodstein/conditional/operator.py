@@ -20,12 +20,11 @@ from goodstein.errors import InputError, must
 from goodstein.kernels import Gaussian, Kernel, Median, Whitened
 from goodstein.kernels.base import Wrapped
 from goodstein.kernels.frames import Frame, Located
-from goodstein.numerics.distances import Placed
 from goodstein.operators.base import Operator, Wrapping, may_take, set_inner
 from goodstein.operators.defaults import default_operator
 from goodstein.stein.features import Features, joined_features
 from goodstein.stein.forms import BlockForm
-from goodstein.stein.pairwise import Pairwise
+from goodstein.stein.pairwise import Pairwise, repeated
 from goodstein.types import Array
 
 PROBES = 5
@@ -207,14 +206,16 @@ class ConditionalFeatures(Located):
 
     def form(self, kernel: Any) -> ConditionalForm:
         """The Stein matrix under a fitted kernel in y."""
+        if found := repeated(self.x_kernel, self.covariates):
+            return ConditionalForm(self.inner.form(kernel), *found)
         gram = Pairwise(self.x_kernel, self.covariates)
         return ConditionalForm(self.inner.form(kernel), gram, gram.placed(self.covariates))
 
 
 class ConditionalForm(BlockForm):
-    """A Stein matrix in y times, entry by entry, the Gram matrix of x."""
+    """A Stein matrix in y times, entry by entry, the Gram matrix of x, at places or looked up by numbers."""
 
-    def __init__(self, inner: BlockForm, gram: Pairwise, x: Placed) -> None:
+    def __init__(self, inner: BlockForm, gram: Any, x: Any) -> None:
         self._inner, self._gram, self._x = inner, gram, x
 
     @property

@@ -39,6 +39,13 @@ class SteinWeights(NamedTuple):
     equal: float
     gap: float
 
+    def __repr__(self) -> str:
+        n, kept = len(self.weights), int(np.count_nonzero(self.weights))
+        return (
+            f"SteinWeights({n} weights, {kept} of them above zero; "
+            f"KSD {self.ksd:.4g}, with equal weights {self.equal:.4g}; gap {self.gap:.2g})"
+        )
+
 
 def stein_weights(
     draws: ArrayLike,

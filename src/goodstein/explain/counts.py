@@ -92,7 +92,8 @@ def _many(what: str) -> Sentence:
 
     def sentence(told: Told) -> str:
         head = f"too {'many' if told.more else 'few'} {what}" if told.fails else what
-        return f"{head}: {told.figure(told.effect)} × as many as the model says {told.interval}"
+        shown = told._replace(low=max(told.low, 0.0))  # no share is negative, whatever its error says
+        return f"{head}: {told.figure(told.effect)} × as many as the model says {shown.interval}"
 
     return sentence
 

@@ -121,7 +121,8 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
     data, model = problem.data, problem.model
     if not data.replicated:
         raise InputError(
-            f"explain() compares many observations with a model, and one of {data.kind} is one observation."
+            f"explain() compares many observations with a model, and one of {data.kind} is one observation.",
+            remedy="aggregated_test says which looks at it fail, and plot() shows it.",
         )
     if data.weights is not None:
         raise InputError(

@@ -156,11 +156,17 @@ class StochasticBlockModel(Family):
 
     def __repr__(self) -> str:
         degrees = "" if self.sociability is None else ", degree-corrected"
-        return f"StochasticBlockModel({self.nodes} nodes, {int(self.blocks.max()) + 1} blocks{degrees})"
+        count = int(self.blocks.max()) + 1
+        blocks = "1 block" if count == 1 else f"{count} blocks"
+        return f"StochasticBlockModel({self.nodes} nodes, {blocks}{degrees})"
 
 
 def as_blocks(blocks: ArrayLike) -> Any:
     """Labels of blocks, from 0 on and none left out, (N,)."""
+    named = np.asarray(blocks)
+    if named.ndim == 1 and named.dtype.kind in "bOSU":  # names of blocks, or yes and no
+        remedy = "np.unique(blocks, return_inverse=True)[1] numbers them from 0 on."
+        raise InputError("expected integers, got names.", argument="blocks", remedy=remedy)
     labels = numbers(blocks, "blocks", ndim=1)
     whole = labels.astype(int)
     if len(labels) < FEWEST or (whole != labels).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -72,6 +73,10 @@ class ZeroInflated(CountFamily):
         """
         if not _fits(family):
             raise must("family", "a class of families such as families.Poisson", family, "ZeroInflated.fit")
+        if (more := _needed(family)) and more not in options:
+            reason = f"{family.__name__}.fit needs `{more}` too."
+            remedy = f"ZeroInflated.fit(x, {family.__name__}, {more}=...)"
+            raise InputError(reason, argument="family", remedy=f"Pass it: {remedy}.")
         counts = as_counts(x)
         zeros = float((counts == 0).mean())
         none = f"there are no more zeros than {family.__name__} has. Fit that."
@@ -130,11 +135,23 @@ class Product(CountFamily):
 
     @classmethod
     def fit(cls, x: ArrayLike, families: Sequence[Any]) -> Self:
-        """The maximum likelihood fit to counts (n, d), a class of families for each column."""
+        """The maximum likelihood fit to counts (n, d), a class of families for each column.
+
+        A family whose fit needs more than the counts, as that of :class:`Binomial` does, is fitted by itself:
+        ``Product([Poisson.fit(x[:, :1]), Binomial.fit(x[:, 1:], count=10)])``.
+        """
         classes = list(families) if isinstance(families, list | tuple) else []
         if not classes or not all(map(_fits, classes)):
             raise must("families", "a list of classes such as families.Poisson", families, "Product.fit")
         counts = as_counts(x, len(classes))
+        for one in classes:
+            if more := _needed(one):
+                raise InputError(
+                    f"{one.__name__}.fit needs `{more}` too, for which Product.fit has no place.",
+                    argument="families",
+                    remedy="Fit its column by itself: "
+                    f"Product([..., {one.__name__}.fit(x[:, [j]], {more}=...)]).",
+                )
         return cls([one.fit(counts[:, [j]]) for j, one in enumerate(classes)])
 
     @cached_property
@@ -159,6 +176,13 @@ class Product(CountFamily):
 
     def _draw(self, n: int, rng: np.random.Generator) -> Array:
         return np.hstack([part.sample(n, rng) for part in self.families])
+
+
+def _needed(family: Any) -> str:
+    """What its ``fit`` needs beside counts of one column; empty where nothing."""
+    _, *others = inspect.signature(family.fit).parameters.values()
+    named = (one for one in others if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
+    return next((one.name for one in named if one.default is one.empty), "")
 
 
 def _fits(family: Any) -> bool:

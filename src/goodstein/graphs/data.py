@@ -107,9 +107,8 @@ def as_adjacency(graph: Any, name: str) -> Array:
     else:
         matrix = as_array(graph.toarray() if callable(getattr(graph, "toarray", None)) else graph, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(
-            f"`{name}` must be a networkx graph or an adjacency matrix (N, N), got shape {matrix.shape}."
-        )
+        reason = f"`{name}` must be a networkx graph or an adjacency matrix (N, N), got shape {matrix.shape}."
+        raise InputError(reason, remedy=_of_pairs(matrix))
     if len(matrix) < FEWEST:
         raise InputError(f"`{name}` has {len(matrix)} nodes; a test needs at least {FEWEST}.")
     if matrix.dtype.kind not in "biuf":
@@ -118,6 +117,17 @@ def as_adjacency(graph: Any, name: str) -> Array:
         )
     _require_simple(matrix, name)
     return np.asarray(matrix, dtype=np.float64)
+
+
+def _of_pairs(x: npt.NDArray[Any]) -> str:
+    """How to make a matrix of a value for each pair of nodes; empty where it is none."""
+    nodes = round((1.0 + np.sqrt(8.0 * x.size + 1.0)) / 2.0)
+    if nodes < FEWEST or x.size != nodes * (nodes - 1) // 2 or max(x.shape) != x.size:
+        return ""
+    return (
+        f"Pairs of {nodes} nodes, as sample() of a model draws them, are one half of it: "
+        f"half = np.zeros(({nodes}, {nodes})); half[np.triu_indices({nodes}, 1)] = x.ravel(); half + half.T."
+    )
 
 
 def _require_simple(matrix: npt.NDArray[Any], name: str) -> None:

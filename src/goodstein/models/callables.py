@@ -8,6 +8,7 @@ and columns cannot be confused.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -282,6 +283,10 @@ def _explain(attempts: list[Attempt], kind: Kind, d: int, name: str) -> str:
     if any(attempt.confused for attempt in attempts):
         argument = "logpdf" if kind is Kind.SCORE else "score"
         message += f"\nThis looks like a {kind.other.value}: pass Model({argument}=...)."
+    elif "numpyro" in sys.modules and all(": AssertionError" in attempt.description for attempt in attempts):
+        message += (
+            f"\nIf {name.split()[-1]} is a model of numpyro, pass from_numpyro({name.split()[-1]}, ...)."
+        )
     return message
 
 

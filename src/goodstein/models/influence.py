@@ -25,6 +25,15 @@ SINGULAR, NEARLY = 1e-12, 1e-7
 """Ratios of the singular values of the information, scaled to a unit diagonal, below which it counts as
 singular: where it is known to rounding, and where it was obtained by differences."""
 
+UNSOLVED = 0.2
+"""Standard errors that the parameters may be away from those that solve the equations of the fit."""
+
+FIT_AGAIN = (
+    "Where a parameter is at the end of its range, try another family; else fit it again, from another start "
+    "or with covariates that are centred and scaled."
+)
+"""What to do where a fit stopped short."""
+
 ROUNDS = 6
 """How often the steps are adapted to what was found with them."""
 
@@ -55,6 +64,21 @@ class Influence:
     def errors(self) -> Array:
         """Standard errors of the parameters, (p,)."""
         return np.asarray(np.sqrt((self.values**2).mean(axis=0) / len(self.values)))
+
+    @property
+    def unsolved(self) -> str:
+        """Which parameter does not solve the equations of the fit, and by how much; empty where all do."""
+        middle = self.values.mean(axis=0)
+        spread = self.values.std(axis=0)
+        away = np.sqrt(len(self.values)) * np.abs(middle) / np.where(spread > 0, spread, 1.0)
+        if not away.size or away.max() <= UNSOLVED:
+            return ""
+        return f"{self.names[int(np.argmax(away))]} is {away.max():.2g} standard errors away"
+
+
+def stopped_short(name: str, away: str) -> str:
+    """What is said of a model whose parameters are away from those that fit the data of its fit best."""
+    return f"the fit of {name} to these data stopped short, and {away} from where it should have ended."
 
 
 def solved(psi: Array, slope: Array, names: Sequence[str], singular: float = SINGULAR) -> Array:

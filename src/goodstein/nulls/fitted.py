@@ -12,7 +12,7 @@ from goodstein.constraints import answered, asked, numbers
 from goodstein.engine.executors import Workers
 from goodstein.engine.watching import Finished, begin
 from goodstein.errors import Explained, InputError, given, must, warn
-from goodstein.models.influence import Influence, of_equations, of_maximum
+from goodstein.models.influence import FIT_AGAIN, Influence, of_equations, of_maximum, stopped_short
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.problems.problem import Collection, Problem
@@ -22,9 +22,6 @@ from goodstein.stein.shared import joint_statistics
 from goodstein.types import Array, ArrayLike
 
 LIKELIHOOD = "maximum likelihood"
-
-UNSOLVED = 0.2
-"""Standard errors that the parameters may be away from those that solve the equations of the fit."""
 
 FEW = 10
 """Observations for each parameter below which first order does not tell enough."""
@@ -185,16 +182,17 @@ class FittedWildBootstrap(WildBootstrap):
         if isinstance(self.influence, Influence):
             return self.influence
         found = self._known(problem) if self.model is None else self._own(problem, self.model)
-        values = found.values - found.values.mean(axis=0)
-        spread = np.sqrt((values**2).mean(axis=0))
-        away = np.sqrt(len(values)) * np.abs(found.values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        if (worst := int(np.argmax(away))) >= 0 and away[worst] > UNSOLVED:
+        if away := found.unsolved:
+            name, fit = problem.model.name, problem.model.provenance
+            if fit is not None and fit.exact(fit.rows.among(problem.observations)):
+                raise InputError(f"FittedWildBootstrap: {stopped_short(name, away)}", remedy=FIT_AGAIN)
             raise InputError(
-                f"FittedWildBootstrap: the parameters of {problem.model.name} are not those that fit these "
-                f"data: {found.names[worst]} is {away[worst]:.2g} standard errors away from them.",
+                f"FittedWildBootstrap: the parameters of {name} are not those that fit these data: {away} "
+                "from them.",
                 remedy="It is for models that were fitted to all of these observations and no others; for "
                 f"one that was fixed beforehand use {given('null', 'WildBootstrap()')}.",
             )
+        values = found.values - found.values.mean(axis=0)
         return replace(found, values=values)
 
     def _known(self, problem: Problem) -> Influence:

@@ -122,6 +122,12 @@ def check_ties(data: Patterns) -> Check:
     """Points that coincide, which no model with an intensity produces."""
     question = Question("coincident points")
     tied = [i for i, pattern in enumerate(data) if len(np.unique(pattern, axis=0)) < len(pattern)]
+    if tied and len(data) == 1:
+        more = len(data[0]) - len(np.unique(data[0], axis=0))
+        return question.warned(
+            f"{more} of {len(data[0])} points lie where another one does, which has probability zero under "
+            "the model. Are they entered twice, or rounded?"
+        )
     if tied:
         return question.warned(
             f"{len(tied)} of {len(data)} patterns (the first is pattern {tied[0]}) hold points that "

@@ -13,6 +13,7 @@ from goodstein.auditing.agreement import check_agreement
 from goodstein.auditing.fitted import Advice, check_fitted
 from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
+from goodstein.auditing.ranks import are_ranks, is_unit_cube, ranked
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
 from goodstein.auditing.skewness import check_alone, skewed, standing_alone, too_skewed
@@ -105,8 +106,12 @@ def observed_checks(
     the problem's alone. Unless `thorough`, nothing is drawn from the model.
     """
     corrected = (null is not None and null.refits) or problem.operator.corrects_fit
-    found = check_fitted(problem.model, problem.observations, corrected=corrected, advice=advice)
+    weighted = problem.data.weights is not None
+    found = check_fitted(
+        problem.model, problem.observations, corrected=corrected, advice=advice, weighted=weighted
+    )
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
+    found += check_ranks(problem)
     # Of the library's own distributions its tests have asked that.
     asked = isinstance(problem.model, Model) and not (problem.model.closed_form or problem.model.estimated)
     if asked and isinstance(problem.data, Points):
@@ -137,7 +142,8 @@ def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
         remedy = "Draw from a proposal that is closer to the model, or draw more"
     elif problem.model.has_sample:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
-    return [skewed(found, n, f"{remedy}.")]
+    drawn = thorough and not weighted and problem.model.has_sample and isinstance(problem.data, Points)
+    return [skewed(found, n, f"{remedy}.", drawn=drawn)]
 
 
 def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
@@ -307,6 +313,21 @@ def check_rounding(problem: Problem) -> list[Check]:
         return []
     message = f"Rows of the data are off {problem.domain!r} by up to {off:.2g}, as after rounding."
     return [Question("rounding").warned(f"{message} They were taken as they are.")]
+
+
+def check_ranks(problem: Problem) -> list[Check]:
+    """Whether the rows are ranks, where draws of the model are not."""
+    rows, model = problem.observations, problem.model
+    if not (isinstance(problem.data, Points) and is_unit_cube(problem.domain) and are_ranks(rows)):
+        return []
+    if model.has_sample and problem.domain is not None:
+        try:
+            drawn = draw(model, problem.domain, len(rows), np.random.default_rng(0))
+        except (InputError, SamplingError):
+            return [ranked()]
+        if are_ranks(drawn):
+            return []
+    return [ranked()]
 
 
 def report_of(problem: Problem, checks: Sequence[Check]) -> AuditReport:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodstein.data.points import Points, draw
-from goodstein.domains import Lattice, Simplex
+from goodstein.domains import Lattice, Naturals, Simplex
 from goodstein.errors import InputError, SamplingError
 from goodstein.lazy import deferred
 from goodstein.nulls.base import Null, as_null
@@ -157,5 +157,7 @@ def cost_of_a_sample(problem: Problem, members: float) -> float:
     """
     n, d = len(problem.data), 1 if problem.domain is None else problem.domain.dim
     # On a simplex some members have a matrix for every row.
-    matrices = 1e-4 * n * d**2 if isinstance(problem.domain, Simplex) else 0.0
-    return matrices + members * (0.3 + 6.5e-6 * n**2 * (1.0 + d / 20.0))
+    more = 1e-4 * n * d**2 if isinstance(problem.domain, Simplex) else 0.0
+    if isinstance(problem.domain, Naturals):  # pairs of neighbours of two rows
+        more = 1.5e-6 * n**2 * d**2
+    return more + members * (0.3 + 6.5e-6 * n**2 * (1.0 + d / 20.0))

@@ -130,11 +130,11 @@ def report_test(
         columns=problem.data.names,
         # Without features and forms, which are made again where they are needed.
         asked=tuple(replace(part) for part in asked),
-        limit=_limit(smallest, drawn, n, null, problem.model),
+        limit=_limit(smallest, drawn, n, null, problem.model, problem.data.weights is not None),
     )
 
 
-def _limit(smallest: float, drawn: float, n: int, null: Any, model: Any) -> str:
+def _limit(smallest: float, drawn: float, n: int, null: Any, model: Any, weighted: bool) -> str:
     """Why there is no p-value of .01, and what to do about it; nothing where there is one."""
     if max(smallest, drawn) <= VERY_SMALL:
         return ""
@@ -142,8 +142,9 @@ def _limit(smallest: float, drawn: float, n: int, null: Any, model: Any) -> str:
         draws = round(1.0 / drawn) - 1
         return f"{draws} draws of the null distribution have no p-value below {drawn:.3g}; take more of them."
     # A simulated sample is independent, which dependent data, with chains of signs, are not.
-    independent = smallest == 0.5 ** (n - 1) and model.has_sample
-    batches = not independent and smallest > 0.5 ** (n - 1)
+    batches = smallest > 0.5 ** (n - 1)
+    # Nobody knows the weights of simulated rows.
+    independent = smallest == 0.5 ** (n - 1) and model.has_sample and not weighted
     remedy = "more are needed; if their order means nothing, shuffle them" if batches else "more are needed"
     remedy = f"use {given('null', 'MonteCarlo()')}" if independent else remedy
     return f"{n} observations have no p-value below {smallest:.3g} with {type(null).__name__}; {remedy}."

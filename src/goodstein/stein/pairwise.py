@@ -12,6 +12,14 @@ from goodstein.numerics.distances import Placed, placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
+OFTEN = 4
+"""How often each row occurs, on average, from where on values of a kernel are looked up."""
+
+FEWEST, MOST = 200, 1500
+"""Rows from which on that is worth it, and different ones up to which: their values take 18 MB."""
+
+HEIGHT = 128
+
 
 class Pairwise:
     """A fitted kernel, radial, whitened or called k(x, y), between points placed near the centre of some."""
@@ -37,3 +45,34 @@ class Pairwise:
             return np.full(len(x), float(self.kernel.profiles(np.zeros(1), order=0)[0][0]))
         parts = [x.points[part] for part in cut(0, len(x), 64)]
         return np.concatenate([np.diagonal(self.kernel(part, part)) for part in parts])
+
+
+class Repeated:
+    """A kernel between rows of which many are equal, as those are that a fit looks at again and again.
+
+    Takes the place of :class:`Pairwise`: values between different rows are calculated once, and looked up.
+    """
+
+    def __init__(self, kernel: Kernel, different: Array) -> None:
+        gram = Pairwise(kernel, different)
+        x = gram.placed(different)
+        parts = [gram(x[part], x) for part in cut(0, len(different), HEIGHT)]
+        self._values = np.concatenate(parts)
+
+    def __call__(self, x: npt.NDArray[np.intp], y: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+        """k between rows with these numbers among the different ones, (n, k)."""
+        return np.asarray(self._values[x][:, y])
+
+    def diagonal(self, x: npt.NDArray[np.intp]) -> Array:
+        """k of rows with themselves, (n,)."""
+        return np.asarray(self._values.diagonal()[x])
+
+
+def repeated(kernel: Kernel, points: Array) -> tuple[Repeated, npt.NDArray[np.intp]] | None:
+    """The kernel looked up, and which of the different rows each point is; None where few are equal."""
+    if len(points) < FEWEST:
+        return None
+    different, which = np.unique(points, axis=0, return_inverse=True)
+    if len(different) > min(MOST, len(points) // OFTEN):
+        return None
+    return Repeated(kernel, different), which.ravel()

@@ -92,7 +92,9 @@ def as_events(values: Any) -> BoolArray:
     if wrong.any():
         reason = f"{must}: {describe_rows(wrong)} do not, the first is {array[wrong][0]:g}."
         coding = "In R's coding, 1 censored and 2 dead, pass status == 2."
-        hint = coding if (array[wrong] == 2).all() else None
+        ends = "If they are the later ends of intervals: such events cannot be tested. Pass when each ended, "
+        ends += "and whether by the event; short intervals by their middles."
+        hint = coding if (array[wrong] == 2).all() else ends if wrong.mean() > 0.5 else None
         raise InputError(reason, argument="event_observed", predicate=True, rows=wrong, remedy=hint)
     return np.asarray(array, dtype=bool)
 
