@@ -42,7 +42,7 @@ def by_definition(form, signs):
 
 
 @pytest.mark.parametrize("operator", [gs.Langevin(), gs.Dilation()], ids=["Langevin", "Dilation"])
-@pytest.mark.parametrize("n", [7, 150, 700])
+@pytest.mark.parametrize("n", [7, 150, 700, 1300])
 def test_statistics_and_draws_are_those_of_the_whole_matrix(operator, n):
     members = forms(n, operator=operator)
     weights = IndependentSigns(3, n, 40)
