@@ -10,6 +10,7 @@ from definitions import CASES
 from goodstein.engine.reduce import Alone, quadratic_forms
 from goodstein.engine.schemes import IndependentSigns, OrthogonalSigns
 from goodstein.kernels import RationalQuadratic
+from goodstein.kernels.gaussian import squarings
 from goodstein.kernels.tile import Parts
 from goodstein.pipeline.compose import compose
 from goodstein.stein.shared import SharedForm, bundled, joint_statistics
@@ -41,7 +42,7 @@ def by_definition(form, signs):
 
 
 @pytest.mark.parametrize("operator", [gs.Langevin(), gs.Dilation()], ids=["Langevin", "Dilation"])
-@pytest.mark.parametrize("n", [7, 150, 700])
+@pytest.mark.parametrize("n", [7, 150, 700, 1300])
 def test_statistics_and_draws_are_those_of_the_whole_matrix(operator, n):
     members = forms(n, operator=operator)
     weights = IndependentSigns(3, n, 40)
@@ -120,9 +121,77 @@ def test_parts_give_the_tile_of_every_operator(case):
         assert np.max(np.abs(shared.scales[k] * out[k] - expected) / size) < 2e-6
 
 
+class Flat:
+    """A tile with constant P, Q and R."""
+
+    unit = False
+
+    def __init__(self, rho, p, q, r):
+        self.distances, self.parts = rho, (p, q, r)
+
+    def rho(self, scale=1.0, offset=0.0):
+        return offset + scale * self.distances
+
+    def combine(self, *weights, one=0.0):
+        return np.full_like(self.distances, np.dot(weights, self.parts) + one)
+
+
+def blocks_of(kernels, rho, p=1.0, q=0.0, r=0.0, unit=1.0):
+    """What the kernels make of constant parts, (kernels, rows, columns), in double precision."""
+    out = np.empty((len(kernels), rho.size), np.float32)
+    kernels[0].stein_parts(kernels, Parts(Flat(rho, p, q, r), rho.shape, unit), out)
+    scales = np.array([kernel.parts_scale(unit) for kernel in kernels])
+    return scales[:, None, None] * out.reshape(len(kernels), *rho.shape).astype(float)
+
+
 def test_exponentials_by_squaring_are_exponentials():
-    rho = np.random.default_rng(1).exponential(size=(20, 30)).astype(np.float32)
-    parts = Parts(rho, rho, rho, rho, 1.0)
-    for rate in (-0.01, -0.02, -0.08, -0.16, -0.32, -0.5, -4.0, -4.0, -1.0):
-        got = parts.exponential(rate)
-        np.testing.assert_allclose(got, np.exp(rate * rho.astype(float)), rtol=4e-6)
+    rho = np.random.default_rng(1).exponential(size=(20, 30))
+    rates = np.array([0.02, 0.01, 0.08, 0.16, 0.32, 0.5, 4.0, 4.0, 1.0])
+    got = blocks_of([gs.Gaussian(np.sqrt(0.5 / rate)) for rate in rates], rho)
+    np.testing.assert_allclose(got, np.exp(-rates[:, None, None] * rho), rtol=6e-6)
+
+
+@pytest.mark.parametrize("unit", [1.0, 4.0, 1 / 16])
+def test_constants_of_shared_parts_are_exact(unit):
+    """Errors that are the same for all entries would not average out, so the mean error is what counts."""
+    rho = np.random.default_rng(2).exponential(3.0, size=(300, 400))
+    p, q, r = 0.7, -1.3, 2.1
+    lengths = np.array([0.8, 1.1, 1.1 * np.sqrt(2), 3.7])[:, None, None]
+    t = 1 + rho / lengths**2
+    powers = {
+        gs.IMQ: [t**-0.5, -0.5 / lengths**2 * t**-1.5, 0.75 / lengths**4 * t**-2.5],
+        RationalQuadratic: [1 / t, -1 / lengths**2 / t**2, 2 / lengths**4 / t**3],
+        gs.Gaussian: [(-0.5 / lengths**2) ** k * np.exp(-0.5 * rho / lengths**2) for k in range(3)],
+    }
+    for kind, (phi, slope, curvature) in powers.items():
+        # A rational quadratic kernel with α = 1 has 2ℓ² where the others have ℓ².
+        factor = np.sqrt(0.5) if kind is RationalQuadratic else 1.0
+        kernels = [kind(factor * length) for length in lengths.ravel().tolist()]
+        expected = p * phi + q * slope + r * curvature
+        error = blocks_of(kernels, rho, p, q, r, unit) - expected
+        size = np.abs(p * phi) + np.abs(q * slope) + np.abs(r * curvature)
+        assert np.max(np.abs(error) / size) < 2e-6
+        assert np.max(np.abs(error.mean(axis=(1, 2))) / size.mean(axis=(1, 2))) < 2e-7
+
+
+def test_rates_that_double_are_exact_multiples():
+    rates = [-0.3, -0.3 * (2.0 + 1e-9), -0.3 * 4.0, -1.3]
+    found = {place: (rate, count) for place, rate, count in squarings(rates)}
+    first = float(np.float32(-0.3))
+    assert found[0] == (first, None)
+    assert found[1] == (2 * first, 1)
+    assert found[2] == (4 * first, 1)
+    assert found[3] == (float(np.float32(-1.3)), None)
+
+
+def test_order_and_kinds_of_kernels_change_nothing_but_roundings():
+    """Kernels of a kind that are not next to each other are made elsewhere and moved to their places."""
+    kernels = [gs.Gaussian(2.0), gs.IMQ(1.0), gs.Gaussian(1.0), RationalQuadratic(1.0), gs.IMQ(2.0)]
+    members = forms(300, kernels=kernels)
+    for scheme in (IndependentSigns, OrthogonalSigns):
+        weights = scheme(5, 300, 64)
+        together = joint_statistics(members, weights)
+        for places in ([0, 2, 1, 4, 3], [4, 3, 2, 1, 0]):
+            other = joint_statistics([members[place] for place in places], weights)
+            np.testing.assert_allclose(other[0], together[0][places], rtol=1e-5)
+            np.testing.assert_allclose(other[1], together[1][places], rtol=0, atol=1e-5 * together[1].std())

@@ -63,7 +63,7 @@ def orthogonal_signs_as_printed(weights: OrthogonalSigns) -> np.ndarray:
     return signs[: weights.count]
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 255, 256, 257, 700])
+@pytest.mark.parametrize("n", [2, 3, 7, 255, 256, 257, 700, 1100, 2100])
 @pytest.mark.parametrize("scheme", [IndependentSigns, OrthogonalSigns])
 def test_statistic_and_draws_equal_the_dense_quadratic_forms(n, scheme):
     form, weights = gaussian_form(n), scheme(SEED, n, 130)
@@ -74,6 +74,16 @@ def test_statistic_and_draws_equal_the_dense_quadratic_forms(n, scheme):
     assert statistic == pytest.approx(h.sum() / (n * (n - 1)), rel=1e-11, abs=1e-15)
     assert draws.shape == (130,)
     np.testing.assert_allclose(draws, expected, rtol=0, atol=5e-6 * np.sqrt((expected**2).mean()))
+
+
+@pytest.mark.parametrize("n", [900, 1100])
+def test_many_forms_in_narrow_tiles_have_the_draws_of_one(n):
+    """Of the first tile of a strip only some blocks of rows have columns above the diagonal."""
+    form, weights = gaussian_form(n), OrthogonalSigns(SEED, n, 130)
+    statistics, draws = joint_quadratic_forms([Alone(form)] * 10, weights, tile=64)
+    expected = dense_draws(off_diagonal(form), orthogonal_signs_as_printed(weights))
+    np.testing.assert_allclose(statistics, off_diagonal(form).sum() / (n * (n - 1)), rtol=1e-10)
+    np.testing.assert_allclose(draws, np.tile(expected, (10, 1)), rtol=0, atol=5e-6 * expected.std())
 
 
 @pytest.mark.parametrize("flip", [0.5, 0.1])

@@ -34,8 +34,9 @@ Threads wait for Python's lock after every call, so that calls should be long. A
 would let rows displace each other in the cache.
 """
 
-SEVERAL = 192
-"""Columns of a tile that several forms share: what they share should stay in the cache."""
+SEVERAL, LEAST = 4480, 192
+"""Columns of a tile that several forms share, of all of them together, and at least of each: one thread would
+like fewer, which stay in its cache, two threads more."""
 
 MANY = 20_000
 """Rows from which on memory counts more than a fraction of a millisecond."""
@@ -175,7 +176,7 @@ def _by_strips(
     scales = [scale for bundle in bundles for scale in bundle.scales]
     precision = np.float64 if any(bundle.wide for bundle in bundles) else np.float32
     if tile is None:
-        tile = SEVERAL if len(scales) > 1 else WIDE if n >= LARGE else CHUNK
+        tile = _width(n, len(scales))
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
     if n >= MANY and (workers is None or isinstance(workers, int)):
         task.prepare()
@@ -189,6 +190,14 @@ def _by_strips(
             draws = weights.draws([partials[k] for _, partials in results]) * (2.0 * scale / pairs)
         found.append((statistic, draws))
     return found
+
+
+def _width(n: int, count: int) -> int:
+    """Columns of a tile of so many forms."""
+    if count == 1:
+        return WIDE if n >= LARGE else CHUNK
+    # An odd multiple of 32, or nearly so: no stride may be a power of two.
+    return max(LEAST, min(WIDE, SEVERAL // count) // 64 * 64 - 32)
 
 
 @dataclass(frozen=True)

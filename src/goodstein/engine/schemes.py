@@ -40,6 +40,13 @@ MOST_PARTS = 32
 """Parts of the rows of a thin factor, for each of which a sum is held."""
 
 
+PIECE = 208
+"""Columns of several forms that few signs are multiplied with at a time: a fifth quicker than all at once."""
+
+LONG_CALLS = 1000
+"""Rows from which on the blocks of a strip are multiplied together: several threads take part, and wait for
+Python's lock after every call."""
+
 STEP = 64
 """Rows of a strip on the diagonal that are multiplied with signs at a time: what lies below is left out."""
 
@@ -212,16 +219,27 @@ class OrthogonalSigns:
         among = np.zeros((width, len(col_edges) - 1), blocks.dtype)
         for j, (start, stop) in enumerate(pairwise(col_edges)):
             among[start:stop, j] = 1.0
-        for i, (start, stop) in enumerate(pairwise(row_edges)):
+        count, last = len(row_edges) - 1, len(col_edges) - 1
+        together = count if self.n >= LONG_CALLS else 1
+        for low in range(0, count, together):
+            high = min(low + together, count)
             # Where the strip begins on the diagonal, a block of rows begins i blocks later.
-            skip = i if cols.start == rows.start else 0
-            if skip >= len(col_edges) - 1:  # all of them lie below the diagonal: many forms share few columns
+            skip = low if cols.start == rows.start else 0
+            if skip >= last:  # all of them lie below the diagonal: many forms share few columns
                 break
             begin = col_edges[skip]
-            product = scratch("product", (forms, self.vectors, width - begin), blocks.dtype)
-            np.matmul(left[:, start:stop], blocks[:, start:stop, begin:], out=product)
+            product = scratch("product", (high - low, forms, self.vectors, width - begin), blocks.dtype)
+            for i in range(low, high):
+                own, here = product[i - low], slice(row_edges[i], row_edges[i + 1])
+                start = col_edges[min(i, last)] if skip < i and cols.start == rows.start else begin
+                if start > begin:
+                    own[..., : start - begin] = 0.0
+                for piece in cut(start, width, PIECE) if forms > 1 else (slice(start, width),):
+                    there = own[..., piece.start - begin : piece.stop - begin]
+                    np.matmul(left[:, here], blocks[:, here, piece], out=there)
             product *= right[:, begin:]
-            shares[:, i, :, first + skip : first + len(col_edges) - 1] = product @ among[begin:, skip:]
+            sums = product @ among[begin:, skip:]
+            shares[:, low:high, :, first + skip : first + last] = sums.swapaxes(0, 1)
         return list(shares)
 
     def parts(self) -> list[slice]:

@@ -32,9 +32,10 @@ def areas(strips: Iterable[slice], n: int) -> list[int]:
 
 
 def above_diagonal(block: Block, rows: slice, cols: slice) -> Block:
-    """H[rows, cols] with zeros on and below the diagonal of H, which are written into the block."""
+    """H[rows, cols], or several, with zeros on and below the diagonal of H, which are written into them."""
     if cols.start < rows.stop:
-        np.copyto(block, 0.0, where=_below(*block.shape, rows.start - cols.start))
+        height, width = block.shape[-2:]
+        np.copyto(block, 0.0, where=_below(height, width, rows.start - cols.start))
     return block
 
 

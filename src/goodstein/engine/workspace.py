@@ -12,19 +12,19 @@ import numpy.typing as npt
 MOST = 16
 """Threads whose arrays are kept when they have ended, for those of the next test."""
 
-_spare: list[dict[str, npt.NDArray[Any]]] = []
+_spare: list[dict[Any, npt.NDArray[Any]]] = []
 _local = threading.local()
 
 
-class _Slabs(dict[str, npt.NDArray[Any]]):
-    """The arrays of a thread by name, which goes with it."""
+class _Slabs(dict[Any, npt.NDArray[Any]]):
+    """The arrays of a thread by name and kind of number, which goes with it."""
 
-    def __del__(self, spare: list[dict[str, npt.NDArray[Any]]] = _spare) -> None:
+    def __del__(self, spare: list[dict[Any, npt.NDArray[Any]]] = _spare) -> None:
         if len(spare) < MOST:
             spare.append(dict(self))
 
 
-def _slabs() -> dict[str, npt.NDArray[Any]]:
+def _slabs() -> dict[Any, npt.NDArray[Any]]:
     found: _Slabs | None = getattr(_local, "slabs", None)
     if found is None:
         try:
@@ -35,11 +35,11 @@ def _slabs() -> dict[str, npt.NDArray[Any]]:
     return found
 
 
-def scratch(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+def scratch(name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> npt.NDArray[Any]:
     """An uninitialised array, the same memory at every call with this name in this thread."""
     size = math.prod(shape)
     slabs = _slabs()
-    key = f"{name}:{np.dtype(dtype).char}"
+    key = name, dtype
     slab = slabs.get(key)
     if slab is None or slab.size < size:
         slab = slabs[key] = np.empty(size, dtype)

@@ -124,8 +124,16 @@ class Kernel:
         """Whether :meth:`stein_parts` may be used."""
         return False
 
-    def stein_parts(self, parts: Parts, out: Single) -> None:
-        """A tile from parts that several bandwidths share, divided by :meth:`parts_scale`."""
+    @property
+    def parts_kind(self) -> Any:
+        """Kernels of which this is the same are made together."""
+        return type(self)
+
+    def stein_parts(self, kernels: Sequence[Any], parts: Parts, out: Single) -> None:
+        """Tiles of kernels of this kind, (kernels, entries), from parts that they share.
+
+        Each is divided by its :meth:`parts_scale`.
+        """
         raise NotImplementedError
 
     def parts_scale(self, unit: float) -> float:

@@ -51,10 +51,42 @@ class Gaussian(RadialKernel):
         k = np.multiply(rho, rate, out=np.empty(rho.shape, np.float32), casting="same_kind")
         return [(np.exp(k, out=k), [rate**j for j in range(order + 1)])]
 
-    def stein_parts(self, parts: Parts, out: Single) -> None:
-        rate = float(np.float32(-0.5 * parts.unit / self.length**2))
-        inner = np.multiply(parts.r, np.float32(rate), out=parts.buffer(0))
-        inner += parts.q
-        inner *= np.float32(rate)
-        inner += parts.p
-        np.multiply(inner, parts.exponential(rate), out=out)
+    def stein_parts(self, kernels: Sequence[Gaussian], parts: Parts, out: Single) -> None:
+        lengths = [kernel.length for kernel in kernels]
+        steps = squarings([-0.5 * parts.unit / length**2 for length in lengths])
+        rates = {place: rate for place, rate, _ in steps}
+        parts.sums_for_exponentials([rates[place] for place in range(len(kernels))], out)
+        k = parts.buffer("exponential")
+        for place, rate, count in steps:
+            if count is None:
+                np.multiply(parts.rho, np.float32(rate), out=k)
+                np.exp(k, out=k)
+            else:
+                for _ in range(count):
+                    np.multiply(k, k, out=k)
+            out[place] *= k
+
+
+SQUARED = 16.0
+"""Powers of a single-precision exponential multiply its rounding error; beyond this it is made anew."""
+
+
+def squarings(rates: Sequence[float]) -> list[tuple[int, float, int | None]]:
+    """How to make exp(rate·ρ) for all rates, the smallest first.
+
+    For each its place, the rate, and how often the exponential before is to be squared; None where it is made
+    anew. The rates are rounded to single precision, and multiples of the one before are exact.
+    """
+    found: list[tuple[int, float, int | None]] = []
+    before = first = 0.0
+    for place in sorted(range(len(rates)), key=lambda place: abs(rates[place])):
+        rate = float(np.float32(rates[place]))
+        counts = [c for c in range(4) if before and abs(rate - before * 2**c) <= 1e-6 * abs(rate)]
+        count = counts[0] if counts and abs(rate) <= SQUARED * abs(first) else None
+        if count is None:
+            first = rate
+        else:
+            rate = before * 2**count
+        before = rate
+        found.append((place, rate, count))
+    return found

@@ -86,22 +86,28 @@ class _Power(RadialKernel):
     def shares_parts(self) -> bool:
         return self.power[0] in SHARED
 
-    def stein_parts(self, parts: Parts, out: Single) -> None:
+    @property
+    def parts_kind(self) -> Any:
+        return _Power, self.power[0]
+
+    def stein_parts(self, kernels: Sequence[_Power], parts: Parts, out: Single) -> None:
         """The same from parts that several bandwidths share, for the exponents −½ and −1.
 
-        With w = 1/(ρ + scale) it is w^(−e)·(P + w(eQ + w·e(e − 1)R)), without the factor scale^(−e).
+        With t = ρ + scale it is (Pt² + eQt + e(e − 1)R)/t^(2 − e), without the factor scale^(−e).
         """
-        exponent, scale = self.power
-        first, second = parts.derivatives(exponent)
-        w = np.add(parts.rho, np.float32(scale / parts.unit), out=parts.buffer(1))
-        np.divide(np.float32(1.0), w, out=w)
-        inner = np.multiply(second, w, out=parts.buffer(0))
-        inner += first
-        inner *= w
-        inner += parts.p
-        if exponent == -0.5:
-            np.sqrt(w, out=w)
-        np.multiply(inner, w, out=out)
+        exponent, _ = self.power
+        scales = [float(np.float32(kernel.power[1] / parts.unit)) for kernel in kernels]
+        parts.sums_for_powers(exponent, scales, out)
+        t, root = parts.buffer("t"), parts.buffer("root")
+        for own, scale in zip(out, scales, strict=True):
+            np.add(parts.rho, np.float32(scale), out=t)
+            if exponent == -0.5:
+                np.sqrt(t, out=root)
+                t *= t
+            else:
+                np.multiply(t, t, out=root)
+            t *= root
+            own /= t
 
     def parts_scale(self, unit: float) -> float:
         exponent, scale = self.power

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from goodstein.engine.workspace import scratch
+from goodstein.numerics.ranges import cut
 from goodstein.types import Array, Single
 
 
@@ -30,53 +33,80 @@ class Tile(Protocol):
         """A buffer of the tile's shape, its content arbitrary."""
 
 
-SQUARED = 16.0
-"""Powers of a single-precision exponential multiply its rounding error; beyond this it is made anew."""
+LONG = 16_384
+"""Entries that one product makes at a time: few enough for the cache."""
+
+ROWS = 7
+"""Of a stack of parts: two of a kernel's own, P, P, Q, R, R."""
 
 
 class Parts:
     """ρ, P, Q and R of one tile in single precision, for several kernels, which must not change them.
 
-    Lengths are in units of √`unit`: ρ/unit, P, Q/unit and R/unit².
+    Lengths are in units of √`unit`: ρ/unit, P, Q/unit and R/unit². They lie in one `stack`, (7, entries), so
+    that the sums of them that kernels take are products of matrices; its first two rows are theirs to write.
     """
 
-    def __init__(self, rho: Single, p: Single, q: Single, r: Single, unit: float) -> None:
-        self.rho, self.p, self.q, self.r, self.unit = rho, p, q, r, unit
-        self._rate, self._first = 0.0, 0.0
-        self._derivatives: dict[float, tuple[Single, Single]] = {}
-
-    def buffer(self, number: int) -> Single:
-        """A buffer of the tile's shape, its content arbitrary, the same at every call."""
-        return scratch(f"parts{number}", self.rho.shape, np.float32)
-
-    def derivatives(self, exponent: float) -> tuple[Single, Single]:
-        """e·Q and e(e − 1)·R, for kernels that are powers; both factors must be exact in single precision."""
-        if exponent not in self._derivatives:
-            first = scratch(f"parts:first{exponent}", self.rho.shape, np.float32)
-            second = scratch(f"parts:second{exponent}", self.rho.shape, np.float32)
-            np.multiply(self.q, np.float32(exponent), out=first)
-            np.multiply(self.r, np.float32(exponent * (exponent - 1.0)), out=second)
-            self._derivatives[exponent] = first, second
-        return self._derivatives[exponent]
-
-    def exponential(self, rate: float) -> Single:
-        """exp(rate·ρ/unit), which must not be changed; by squaring where it was asked for half the rate."""
-        k = scratch("parts:exponential", self.rho.shape, np.float32)
-        squarings = _squarings(rate, self._rate) if self._rate else None
-        if squarings is None or abs(rate) > SQUARED * abs(self._first):
-            np.multiply(self.rho, np.float32(rate), out=k)
-            np.exp(k, out=k)
-            self._first = rate
+    def __init__(self, tile: Tile, shape: tuple[int, int], unit: float) -> None:
+        self.unit, self.shape = unit, shape
+        self.stack: Single = scratch("parts", (ROWS, math.prod(shape)), np.float32)
+        self._write(3, tile.combine(1.0, 0.0, 0.0))
+        self._write(4, tile.combine(0.0, 1.0 / unit, 0.0))
+        rho = tile.rho(1.0 / unit)
+        self.unit_weight = tile.unit
+        if tile.unit:
+            # R = −4ρ, a power of two, by which products are exact.
+            self.rho, self.curvature = self._write(5, rho), -4.0 / unit
         else:
-            for _ in range(squarings):
-                np.multiply(k, k, out=k)
-        self._rate = rate
-        return k
+            self._write(5, tile.combine(0.0, 0.0, 1.0 / unit**2))
+            self.rho, self.curvature = self.buffer("rho"), 1.0
+            np.copyto(self.rho.reshape(shape), rho, casting="same_kind")
+
+    def _write(self, row: int, values: Array) -> Single:
+        """A copy in single precision in a row of the stack."""
+        np.copyto(self.stack[row].reshape(self.shape), values, casting="same_kind")
+        own: Single = self.stack[row]
+        return own
+
+    def buffer(self, name: str) -> Single:
+        """A buffer for as many entries, its content arbitrary, the same at every call with this name."""
+        return scratch(f"parts:{name}", (self.stack.shape[1],), np.float32)
+
+    def sums_for_exponentials(self, rates: Sequence[float], out: Single) -> None:
+        """P + rQ + r²R for every rate r, exact in single precision, to `out`, (rates, entries)."""
+        self.stack[6] = self.stack[5]
+        factor = self.curvature
+        self._sums(3, [(1.0, rate, *(factor * part for part in _square(rate))) for rate in rates], out)
+
+    def sums_for_powers(self, exponent: float, scales: Sequence[float], out: Single) -> None:
+        """Pt² + eQt + e(e − 1)R for t = ρ + s, for every s, exact in single precision as e and e(e − 1) are.
+
+        That is a polynomial in s, whose coefficients are shared.
+        """
+        constant, linear, p = self.stack[:3]
+        np.copyto(p, self.stack[3])
+        np.multiply(p, self.rho, out=constant)
+        inner = np.multiply(self.stack[4], np.float32(exponent), out=self.buffer("inner"))
+        inner += constant
+        np.add(inner, constant, out=linear)
+        second = np.float32(exponent * (exponent - 1.0) * self.curvature)
+        if self.unit_weight:
+            inner += second
+            np.multiply(inner, self.rho, out=constant)
+        else:
+            np.multiply(inner, self.rho, out=constant)
+            constant += np.multiply(self.stack[5], second, out=inner)
+        self._sums(0, [(1.0, scale, *_square(scale)) for scale in scales], out)
+
+    def _sums(self, first: int, coefficients: Sequence[Sequence[float]], out: Single) -> None:
+        """Sums of four rows of the stack from the `first` on."""
+        left = np.array(coefficients, np.float32)
+        for part in cut(0, self.stack.shape[1], LONG):
+            np.matmul(left, self.stack[first : first + 4, part], out=out[:, part])
 
 
-def _squarings(rate: float, before: float) -> int | None:
-    """How often to square exp(before·ρ) to get exp(rate·ρ); None if that is no way to get it cheaply."""
-    for count in range(4):
-        if abs(rate - before * 2**count) <= 1e-6 * abs(rate):
-            return count
-    return None
+def _square(number: float) -> tuple[float, float]:
+    """The square of a number of single precision as the sum of two such numbers."""
+    square = number * number
+    high = float(np.float32(square))
+    return high, square - high

@@ -28,11 +28,12 @@ from goodstein.kernels.tile import Parts
 from goodstein.stein.features import SteinForm
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.tiles import Prepared
-from goodstein.types import Array, Single
+from goodstein.types import Array
 
-LARGEST_RATIO = 1e8
-"""Bandwidths further apart than this have no unit in which both can be written in single precision."""
-SMALLEST, LARGEST = 1e-20, 1e20
+LARGEST_RATIO = 1e5
+"""Bandwidths further apart than this have no unit in which both can be written in single precision, nor the
+fifth power of their ratio."""
+SMALLEST, LARGEST = 1e-12, 1e12
 """Entries of Stein matrices that single precision holds with room to spare."""
 
 
@@ -43,8 +44,7 @@ class SharedForm(Bundle):
         self.forms = list(forms)
         # Products must be precise enough for the shortest bandwidth.
         self.lengths = [form.kernel.shortest_length for form in self.forms]
-        self.order = sorted(range(len(self.lengths)), key=lambda k: -self.lengths[k])
-        self.shortest = self.forms[self.order[-1]].kernel
+        self.shortest = self.forms[int(np.argmin(self.lengths))].kernel
         if prepared is not None:
             self.__dict__["prepared"] = prepared
 
@@ -73,9 +73,9 @@ class SharedForm(Bundle):
         return self.forms[0].n
 
     @cached_property
-    def scales(self) -> list[float]:
+    def scales(self) -> Any:
         """Constant factors that the kernels leave out, to save a pass."""
-        return [form.kernel.parts_scale(self.unit) for form in self.forms]
+        return np.array([form.kernel.parts_scale(self.unit) for form in self.forms])
 
     def take(self, index: Any) -> SharedForm:
         features = self.forms[0].features.take(index)
@@ -85,33 +85,35 @@ class SharedForm(Bundle):
             None if prepared is None else prepared.take(index),
         )
 
+    @cached_property
+    def kinds(self) -> list[tuple[slice | list[int], list[Any]]]:
+        """Places of kernels that are made together, and these kernels."""
+        kinds: dict[Any, list[int]] = {}
+        for place, form in enumerate(self.forms):
+            kinds.setdefault(form.kernel.parts_kind, []).append(place)
+        found: list[tuple[slice | list[int], list[Any]]] = []
+        for places in kinds.values():
+            first, last = places[0], places[-1] + 1
+            kernels = [self.forms[place].kernel for place in places]
+            found.append((slice(first, last) if last - first == len(places) else places, kernels))
+        return found
+
     def fill(self, rows: slice, cols: slice, out: Held) -> Array:
-        """Write the block of one kernel after another, long bandwidths first."""
-        tile = self.prepared.tile(rows, cols)
-        unit = self.unit
-        rho = _single("rho", tile.rho(1.0 / unit))
-        p = _single("p", tile.combine(1.0, 0.0, 0.0))
-        q = _single("q", tile.combine(0.0, 1.0 / unit, 0.0))
-        if tile.unit:
-            r = np.multiply(rho, np.float32(-4.0 / unit), out=scratch("single:r", rho.shape, np.float32))
-        else:
-            r = _single("r", tile.combine(0.0, 0.0, 1.0 / unit**2))
-        parts = Parts(rho, p, q, r, unit)
-        ones = np.ones(len(rho), np.float32)
-        sums = np.empty(len(self.forms))
-        for k in self.order:
-            block: Any = out[k]
-            self.forms[k].kernel.stein_parts(parts, block)
-            above_diagonal(block, rows, cols)
-            sums[k] = self.scales[k] * (ones @ block).sum(dtype=np.float64)
-        return sums
-
-
-def _single(name: str, values: Array) -> Single:
-    """A copy in single precision, in a buffer of this thread."""
-    out = scratch(f"single:{name}", values.shape, np.float32)
-    np.copyto(out, values, casting="same_kind")
-    return out
+        """Write the blocks of all kernels of a kind after another."""
+        shape = (rows.stop - rows.start, cols.stop - cols.start)
+        parts = Parts(self.prepared.tile(rows, cols), shape, self.unit)
+        for places, kernels in self.kinds:
+            there: Any = out[places] if isinstance(places, slice) else None
+            direct = there is not None and there.flags.c_contiguous and there.dtype == np.float32
+            blocks: Any = there if direct else scratch("blocks", (len(kernels), *shape), np.float32)
+            kernels[0].stein_parts(kernels, parts, blocks.reshape(len(kernels), -1))
+            if not direct:
+                out[places] = blocks
+        # All forms at once: long calls let other threads work.
+        whole: Any = out
+        above_diagonal(whole, rows, cols)
+        ones = np.ones(shape[0], np.float32)
+        return np.asarray(self.scales * (ones @ whole).sum(axis=1, dtype=np.float64))
 
 
 def joint_statistics(
