@@ -73,7 +73,8 @@ def test_forms_are_bundled_where_they_share_features():
     bundles, order = bundled(members)
     # Kernels with other exponents than −½ and −1 are made one by one.
     assert [type(bundle) for bundle in bundles] == [SharedForm, SharedForm, *[Alone] * 4]
-    assert order == [0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 14, 15, 4, 5, 12, 13]
+    # Gaussians before inverse multiquadrics.
+    assert order == [0, 1, 3, 6, 2, 7, 8, 9, 11, 14, 10, 15, 4, 5, 12, 13]
     mixed = [members[0], members[8], members[1], members[9]]
     bundles, order = bundled(mixed)
     assert len(bundles) == 2
@@ -185,7 +186,7 @@ def test_rates_that_double_are_exact_multiples():
 
 
 def test_order_and_kinds_of_kernels_change_nothing_but_roundings():
-    """Kernels of a kind that are not next to each other are made elsewhere and moved to their places."""
+    """Members are put next to those of their kind; without that, kernels are made elsewhere and moved."""
     kernels = [gs.Gaussian(2.0), gs.IMQ(1.0), gs.Gaussian(1.0), RationalQuadratic(1.0), gs.IMQ(2.0)]
     members = forms(300, kernels=kernels)
     for scheme in (IndependentSigns, OrthogonalSigns):
@@ -195,3 +196,10 @@ def test_order_and_kinds_of_kernels_change_nothing_but_roundings():
             other = joint_statistics([members[place] for place in places], weights)
             np.testing.assert_allclose(other[0], together[0][places], rtol=1e-5)
             np.testing.assert_allclose(other[1], together[1][places], rtol=0, atol=1e-5 * together[1].std())
+    shared = [
+        SharedForm([members[place] for place in places]) for places in ([0, 1, 2, 3, 4], [0, 2, 1, 3, 4])
+    ]
+    rows, cols, (first, second) = slice(0, 200), slice(100, 300), np.empty((2, 5, 200, 200), np.float32)
+    sums = shared[0].fill(rows, cols, first), shared[1].fill(rows, cols, second)
+    np.testing.assert_allclose(second[[0, 2, 1, 3, 4]], first, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(sums[1][[0, 2, 1, 3, 4]], sums[0], rtol=1e-5)

@@ -135,6 +135,9 @@ def bundled(forms: Sequence[BlockForm]) -> tuple[list[Bundle], list[int]]:
     bundles: list[Bundle] = []
     order: list[int] = []
     for places in groups.values():
+        # Those of a kind next to each other, in the order of the first of them.
+        kinds = [forms[place].kernel.parts_kind for place in places]  # type: ignore[attr-defined]
+        places = [place for _, place in sorted(zip(map(kinds.index, kinds), places, strict=True))]
         shared = SharedForm([forms[place] for place in places])  # type: ignore[misc]
         if len(places) > 1 and shared.possible:
             bundles.append(shared)
