@@ -101,6 +101,7 @@ class CountsForm(LowRankForm):
 
     @cached_property
     def tau(self) -> Array:  # type: ignore[override]
+        """All of its functions at once, where somebody asks for them."""
         d = self._here.shape[1]
         return counted(self._inner, combinations(range(d), self._degree)).tau
 
