@@ -20,7 +20,7 @@ def chosen(data, model, null="auto", **options):
 
 def test_a_model_with_a_sampler_is_simulated_while_that_is_affordable():
     counts = []
-    for n in (20, 400, 2000):
+    for n in (20, 500, 2000):
         problem = compose(LINE.sample(n, rng=1), LINE)
         choice = choose_null("auto", problem, 1999, members=6)
         counts.append((type(choice.null), choice.null.n_resamples))

@@ -145,6 +145,21 @@ def test_the_matrix_is_that_of_the_definition_whether_places_are_few_or_many(mod
         )
 
 
+@pytest.mark.parametrize("kernel", [gs.Gaussian(0.7), gs.IMQ(1.1)], ids=["Gaussian", "IMQ"])
+def test_a_sum_of_all_pairs_is_that_of_the_matrix(kernel):
+    """By matrices of places in the place of blocks, in more than one strip; kernels in single precision."""
+    model = F.Product([F.Poisson(2.0), F.Geometric(0.4), F.Binomial(6, 0.3)])
+    x = model.sample(150, rng=5)
+    features = gs.Jumps("edges").features(gs.as_model(model), model.domain, x)
+    form = features.form(kernel)
+    assert isinstance(form, JumpForm)
+    h = form.matrix()
+    np.testing.assert_allclose(form.diagonal(), h.diagonal(), rtol=1e-12)
+    inner, factor, rest = form.reduced()
+    assert inner is None and factor == 0.0
+    np.testing.assert_allclose(rest, h.sum() - h.trace(), atol=1e-6 * np.abs(h).sum())
+
+
 def test_a_large_mean_loses_no_digits():
     """Against sums in extended precision: κ(up) − κ(down) is of the order of 1/√mean."""
     x = np.array([[1e6], [1e6 + 1234.0]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,16 @@ class Placed:
         rho = self.left @ other.right.T
         # Rounding may leave a hair below zero, where a profile need not be defined.
         return np.asarray(np.maximum(rho, 0.0, out=rho))
+
+
+def joined_places(parts: Sequence[Placed]) -> Placed:
+    """Points about the same centre, one after another."""
+    return Placed(
+        np.concatenate([part.points for part in parts]),
+        np.concatenate([part.left for part in parts]),
+        np.concatenate([part.right for part in parts]),
+        all(part.close for part in parts),
+    )
 
 
 def placed(points: Array, centre: Array | float, length: float = np.inf) -> Placed:

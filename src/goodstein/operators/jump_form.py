@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from goodstein.kernels import Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
-from goodstein.numerics.distances import Placed
+from goodstein.numerics.distances import Placed, joined_places
 from goodstein.numerics.ranges import cut
 from goodstein.stein.features import joined_arrays, require_finite
 from goodstein.stein.forms import BlockForm, LowRankForm
@@ -36,8 +36,8 @@ MOST_PLACES = 600
 """Different places up to which the root of their kernel matrix is taken, in some tens of milliseconds."""
 ROUNDING = 1e-15
 """Eigenvalues of a kernel matrix that are smaller, as a share of the largest, are rounding errors."""
-EDGE = 32
-"""Rows of the small blocks that a diagonal is taken from."""
+STRIP = 256
+"""Places, by as many others, whose kernel matrix is held where only a sum is asked for."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,32 @@ class JumpForm(BlockForm):
                     out += gram
         return out
 
+    def reduced(self) -> tuple[BlockForm | None, float, float]:
+        """Σ_g w_gᵀ K_g w_g over all places of a group, less those of one observation with themselves.
+
+        Far fewer and larger matrices than blocks have; kernels in single precision, products in double.
+        """
+        total = 0.0
+        for g, group in enumerate(self._places):
+            places = joined_places(group)
+            weights = self._weights[:, g].T.ravel()
+            for rows in cut(0, len(places), STRIP):
+                for cols in cut(rows.start, len(places), STRIP):
+                    gram = self._pairwise(places[rows], places[cols], np.float32)
+                    twice = 1.0 if rows == cols else 2.0
+                    total += twice * float(weights[rows] @ (gram @ weights[cols]))
+        return None, 0.0, total - float(self._diagonal.sum())
+
     def diagonal(self) -> Array:
         return self._diagonal
 
     @cached_property
     def _diagonal(self) -> Array:
-        return np.concatenate([self.block(rows, rows).diagonal() for rows in cut(0, self.n, EDGE)])
+        """From the distance of two places alone."""
+        out = np.zeros(self.n)
+        for g, group in enumerate(self._places):
+            for a, one in enumerate(group):
+                for b, other in enumerate(group):
+                    values = self._pairwise.of_rows(one, other)
+                    out += self._weights[:, g, a] * self._weights[:, g, b] * values
+        return out

@@ -39,12 +39,16 @@ class Pairwise:
         rho = x.squared_distances(y).astype(dtype, copy=False)
         return np.asarray(self.kernel.profiles(rho, order=0)[0], dtype=dtype)
 
+    def of_rows(self, x: Placed, y: Placed) -> Array:
+        """k(x_i, y_i), (n,)."""
+        if not self.kernel.radial:
+            return np.concatenate([np.diagonal(self(x[part], y[part])) for part in cut(0, len(x), 64)])
+        rho = ((x.points - y.points) ** 2).sum(axis=1)
+        return np.asarray(self.kernel.profiles(rho, order=0)[0])
+
     def diagonal(self, x: Placed) -> Array:
         """k(x_i, x_i), (n,)."""
-        if self.kernel.radial:
-            return np.full(len(x), float(self.kernel.profiles(np.zeros(1), order=0)[0][0]))
-        parts = [x.points[part] for part in cut(0, len(x), 64)]
-        return np.concatenate([np.diagonal(self.kernel(part, part)) for part in parts])
+        return self.of_rows(x, x)
 
 
 class Repeated:

@@ -106,8 +106,7 @@ def aggregated_test(
         samples, or 499, of points, of y given x, or of durations, censored by the Kaplan–Meier estimate, from
         a model that can be drawn from independently, if these take about two seconds on four cores by a rule
         that knows the numbers of rows, coordinates and members and no clock (in five dimensions up to about
-        215 and 365 rows); else it takes ``WildBootstrap(1999)``. The
-        result says why.
+        275 and 425 rows); else it takes ``WildBootstrap(1999)``. The result says why.
     workers, rng
         As in :func:`ksd_test`.
     audit
