@@ -57,7 +57,9 @@ def thin_forms(rows_of: Rows, n: int, scheme: Scheme | None, *, workers: Workers
     if scheme is None:
         return statistic, np.empty(0)
     sums, sign = [], np.ones(1)
-    for _, _, share, end in found:
+    found.reverse()
+    while found:  # each goes when it has been used: they are the largest arrays here
+        _, _, share, end = found.pop()
         sums.append(sign[:, None] * share if scheme.relative else share)
         sign = sign * end
     draws = scheme.joined(sums)
