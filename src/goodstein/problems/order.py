@@ -12,7 +12,7 @@ import numpy.typing as npt
 from goodstein.auditing.serial import Dependence, dependence, sorted_by
 from goodstein.data.base import Data
 from goodstein.data.chains import Chains
-from goodstein.errors import InputError
+from goodstein.errors import InputError, within_memory
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 
@@ -22,6 +22,7 @@ COLUMNS, MOST = 32, 20_000
 """Columns of the data, evenly spread, and rows, the first of every sequence, that are looked at."""
 
 
+@within_memory()
 def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     """What the order of the data says, as they are and as forms of them see them.
 
