@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from goodstein.engine.executors import Workers, run
+from goodstein.engine.executors import Workers, one_blas_thread, run
 from goodstein.engine.schemes import Held, Weights
 from goodstein.engine.signs import CHUNK
 from goodstein.engine.thin import thin_forms
@@ -141,12 +141,15 @@ def quadratic_forms(
     return float(statistics[0]), draws[0]
 
 
+@one_blas_thread()
 def joint_quadratic_forms(
     bundles: Sequence[Bundle], weights: Weights | None, *, workers: Workers = None, tile: int | None = None
 ) -> tuple[Array, Array]:
     """U of every form, (forms,), and bootstrap draws with the same signs for all of them, (forms, draws).
 
-    Parameters are those of :func:`quadratic_forms`; all forms are of the same observations.
+    Parameters are those of :func:`quadratic_forms`; all forms are of the same observations. There is one BLAS
+    thread from the first product to the last: others go on spinning for a while when they have been used, on
+    a core that tiles need.
     """
     order = weights.order() if weights is not None else None
     thin = [bundle.thin(weights) if isinstance(bundle, Alone) else None for bundle in bundles]
