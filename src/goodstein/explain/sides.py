@@ -129,7 +129,20 @@ class Drawn(Side):
         return drawn
 
 
-class Timed(Side):
+class Asked(Side):
+    """What is measured needs the model, and not only its draws."""
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        look = self.look
+        assert isinstance(look, Hazards | Outcomes | Scores)
+        asked = self.problem if model is None else self.problem.with_model(model)
+        return look.under(asked.model, observations)
+
+    def bounds(self) -> Bounds:
+        return Bounds.none(len(self.look.views))
+
+
+class Timed(Asked):
     """Censored durations, whose expected events need no draws."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
@@ -140,13 +153,6 @@ class Timed(Side):
         unknown = isinstance(problem.model, SurvivalModel) and up_to_a_factor
         self.look = Hazards(problem.model, problem.observations, proportional=unknown)
 
-    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
-        look = self.look
-        assert isinstance(look, Hazards)
-        return look.under(
-            self.problem.model if model is None else self.problem.with_model(model).model, observations
-        )
-
     def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         return np.ones(len(self.look.views))
 
@@ -156,29 +162,20 @@ class Timed(Side):
         return Bounds.of(look.variances(self.problem.observations)[: len(look.views)], look.views)
 
 
-class Given(Side):
+class Given(Asked):
     """Outcomes given covariates, and a model that draws them at the same covariates."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         super().__init__(problem, rng)
         self.look = Outcomes(problem.model, problem.domain, problem.observations, self._seed)
 
-    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
-        look = self.look
-        assert isinstance(look, Outcomes)
-        asked = self.problem if model is None else self.problem.with_model(model)
-        return look.under(asked.model, observations)
-
     def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         look = self.look
         assert isinstance(look, Outcomes)
         return look.references
 
-    def bounds(self) -> Bounds:
-        return Bounds.none(len(self.look.views))
 
-
-class Scored(Side):
+class Scored(Asked):
     """Points, and a model of which the score alone is known."""
 
     samples = False
@@ -191,17 +188,8 @@ class Scored(Side):
         super().__init__(problem, rng)
         self.look = Scores(problem.domain, problem.data.names or names_of(problem))
 
-    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
-        look = self.look
-        assert isinstance(look, Scores)
-        asked = self.problem if model is None else self.problem.with_model(model)
-        return look.under(asked.model, observations)
-
     def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         return np.zeros(len(self.look.views))
-
-    def bounds(self) -> Bounds:
-        return Bounds.none(len(self.look.views))
 
 
 def names_of(problem: Problem) -> list[str]:
