@@ -23,7 +23,6 @@ def pytest_configure(config):
 
 LONG = {
     "test_charts",
-    "test_checkpoint",
     "test_dask",
     "test_estimate",
     "test_estimate_robustness",

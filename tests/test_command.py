@@ -135,17 +135,6 @@ def test_rows_takes_the_first(data):
     assert record("test", data, NORMAL, "--seed", 3, "--rows", 15)["result"]["pvalue"] == expected
 
 
-def test_a_checkpoint_is_kept_and_gone_on_from(data, tmp_path):
-    kept = tmp_path / "kept.npz"
-    for _ in range(2):
-        found = record("test", data, NORMAL, "--seed", 3, "--checkpoint", kept)
-        assert found["result"]["pvalue"] == EXPECTED and kept.exists()
-    other = CliRunner().invoke(cli, ["test", str(data), NORMAL, "--seed", "4", "--checkpoint", str(kept)])
-    assert other.exit_code == 2 and "--checkpoint: " in other.stderr and "the seed differs" in other.stderr
-    without = CliRunner().invoke(cli, ["test", str(data), NORMAL, "--checkpoint", str(kept)])
-    assert without.exit_code == 2 and "needs --seed" in without.stderr
-
-
 def test_a_seed_that_was_drawn_gives_the_same_again(data):
     first = record("test", data, NORMAL)
     again = record("test", data, NORMAL, "--seed", first["seed"], "--workers", 2)

@@ -265,19 +265,6 @@ def quick(data, model, *, rng):
     return gs.ksd_test(data, model, null=gs.WildBootstrap(19), rng=rng)
 
 
-def test_what_a_client_began_threads_finish(client, alone, tmp_path):
-    test = partial(gs.ksd_test, X, SPACE, null=gs.WildBootstrap(199), rng=1, checkpoint=tmp_path / "kept")
-
-    def interrupt(done, total):
-        if done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        test(workers=client, progress=interrupt)
-    found = test(workers=2)
-    np.testing.assert_array_equal(found.null_distribution, alone.null_distribution)
-
-
 def test_the_example_of_the_guide_runs(client, monkeypatch, capsys):
     page = (Path(__file__).parents[1] / "docs" / "cluster.md").read_text(encoding="utf-8")
     code = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)

@@ -256,8 +256,7 @@ SIGNATURES = [
     (
         gs.ksd_test,
         "(data, model, *, domain=None, operator=None, kernel=None, null=None, tolerance=None, "
-        "weights=None, approximate=None, budget=None, workers=None, rng=None, audit=True, progress=None, "
-        "checkpoint=None)",
+        "weights=None, approximate=None, budget=None, workers=None, rng=None, audit=True, progress=None)",
     ),
     (gs.Nystrom, "(landmarks=None)"),
     (gs.Incomplete, "(pairs=128)"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 OPTIONS = {
-    "checkpoint": "--checkpoint",
     "data": "the data",
     "domain": "--domain",
     "level": "--level",

@@ -46,12 +46,6 @@ METHODS = {
     show_default=True,
     help="One kernel Stein discrepancy, or many at once.",
 )
-@click.option(
-    "--checkpoint",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Keep what was found so far in FILE, from which the same command goes on; with --seed.",
-)
 @takes(NULL, RUN, PLOT, PRINT)
 def command(data: str, model: str, **options: Any) -> None:
     """Test whether MODEL fits DATA.
@@ -60,16 +54,12 @@ def command(data: str, model: str, **options: Any) -> None:
     a name with parameters, such as normal:mean=0,cov=1, a name with --fit, or file.py:name.
     """
     picture = drawable(options["plot"])
-    kept = {} if options["checkpoint"] is None else {"checkpoint": options["checkpoint"]}
-    if kept and (options["seed"] is None or options["method"] != "ksd"):
-        raise click.UsageError("--checkpoint is for --method ksd, and needs --seed to go on with.")
     question = ask(data, [model], options)
     (chosen,) = question.models
     assert question.observed is not None
     with question.working("Testing"):
         function = getattr(METHODS[options["method"]], f"{options['method']}_test")
-        arguments = {**question.arguments(chosen), **kept}
-        result: TestResult = function(question.observed.data, chosen.model, **arguments)
+        result: TestResult = function(question.observed.data, chosen.model, **question.arguments(chosen))
         question.said.extend(result.notes)
     if picture is not None:
         draw(result, picture, question.printer)

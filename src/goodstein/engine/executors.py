@@ -9,7 +9,6 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from goodstein.engine.blas import one_blas_thread as one_blas_thread
-from goodstein.engine.checkpoint import step_of
 from goodstein.engine.watching import begin, unwatched
 from goodstein.errors import InputError, ResourceError, within_memory
 from goodstein.lazy import deferred
@@ -40,25 +39,17 @@ def run(
 
     On None (all cores for problems with many rows, `size`, one for small ones), a number of threads, -1 for
     all cores, an executor or a Dask client; for one of other processes task and items must be picklable.
-    Whoever watches is told how far it is, by the `costs` of the items where they differ, and a checkpoint
-    keeps what was found.
+    Whoever watches is told how far it is, by the `costs` of the items where they differ.
     """
     costs = [1.0] * len(items) if costs is None else costs
     results: list[Any] = [None] * len(items)
     with within_memory(), explained_workers():
         place = _place(workers, size, len(items))
         finished = begin(len(items), sum(costs), place if isinstance(place, int) else place.hands)
-        with unwatched(), step_of(task, items, costs) as step:
-            for k, result in step.known.items():
+        with unwatched(), closing(_found(task, items, place)) as found:
+            for k, result in found:
                 results[k] = result
-                finished(costs[k], False)
-            left = [k for k in range(len(items)) if k not in step.known]
-            with closing(_found(task, [items[k] for k in left], place)) as found:
-                for number, result in found:
-                    k = left[number]
-                    results[k] = result
-                    step.add(k, result)
-                    finished(costs[k], True)
+                finished(costs[k])
     return results
 
 

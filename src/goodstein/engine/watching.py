@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from goodstein.constraints import is_function
 from goodstein.engine.progress import Progress, spoken
@@ -37,15 +37,11 @@ PROBE = 1.0
 WORTH_SAYING, LONG = 10.0, 600.0
 """Seconds from which on somebody wants to know beforehand, and from which on to do something else."""
 
+Finished: TypeAlias = Callable[[float], None]
+"""Called with the work that was done."""
+
 PAUSE = 0.05
 """Seconds between two calls of a function of the user's, the first and the last of a step excepted."""
-
-
-class Finished(Protocol):
-    """Called with the work that was done, and whether it was done just now."""
-
-    def __call__(self, amount: float, anew: bool = True) -> None:
-        """So much is done."""
 
 
 class Watch:
@@ -63,11 +59,11 @@ class Watch:
         self._say(before, always=True)
         forecast = None if self._foretell is None else Forecast(work, hands, self._foretell)
 
-        def add(amount: float, anew: bool = True) -> None:
+        def add(amount: float) -> None:
             nonlocal finished
             finished += amount
             if forecast is not None:
-                forecast.add(amount, anew)
+                forecast.add(amount)
             done = before + min(round(count * finished / work), count)
             if done > self._done:
                 self._say(done, always=done == self._total)
@@ -95,10 +91,10 @@ class Forecast:
         self._left, self._hands, self._seen = work, hands, 0
         self._foretell: Foretell | None = foretell
 
-    def add(self, amount: float, anew: bool) -> None:
-        """So much was done, just now or by somebody before."""
+    def add(self, amount: float) -> None:
+        """So much was done."""
         self._left -= amount
-        if self._foretell is None or not anew:
+        if self._foretell is None:
             return
         self._seen += 1
         now = time.monotonic()
@@ -128,7 +124,7 @@ def begin(count: int, work: float | None = None, hands: int = 1) -> Finished:
     return watch.begin(count, count if work is None else work, hands)
 
 
-def _unheard(amount: float, anew: bool = True) -> None:
+def _unheard(amount: float) -> None:
     """Nobody watches."""
 
 

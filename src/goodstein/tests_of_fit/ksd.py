@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any, Literal
 
 from goodstein.constraints import check_flag
 from goodstein.data.weights import weighted
 from goodstein.domains.base import Domain
-from goodstein.engine.checkpoint import Checkpoint, keeping
 from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
-from goodstein.lazy import deferred
 from goodstein.nulls.approximate import Approximation
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
@@ -27,11 +24,9 @@ from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
-identity = deferred("goodstein.pipeline.identity")
-
 ADVICE = (
     'In near-linear time: approximate=gs.Nystrom() or gs.Incomplete(), or a stated budget, budget="1 min". '
-    "checkpoint=path lets it be interrupted and go on, and workers=client brings the cores of a Dask cluster."
+    "workers=client brings the cores of a Dask cluster."
 )
 """For tests of very many rows."""
 
@@ -52,7 +47,6 @@ def ksd_test(
     rng: RNG = None,
     audit: bool = True,
     progress: ProgressLike = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> TestResult:
     """Test whether a model fits data, by the kernel Stein discrepancy.
 
@@ -126,11 +120,6 @@ def ksd_test(
         raises an error it is not called again, and a warning says so. The result is the same for all of them.
         From ten seconds on a line says beforehand about how long it will take, on how many cores; from ten
         minutes on a warning does, whatever `progress` is.
-    checkpoint
-        Path of a file that keeps what was found so far, replaced as a whole a few times a minute and when the
-        test is interrupted. The same call goes on from there and has the same p-value, to the last bit, on
-        any number of workers; without `rng` the seed is that of the file. A file of other data, of another
-        model, seed or version is refused. A test that has ended leaves it where it is.
 
     Examples
     --------
@@ -140,28 +129,21 @@ def ksd_test(
     True
     """
     check_flag(audit, "audit")
-    store = None if checkpoint is None else Checkpoint(checkpoint)
     seeds, start = draw_seeds(as_generator(rng)), time.perf_counter()
-    if store is not None:
-        seeds = store.seeds(seeds, fixed=rng is not None)
     end = None if budget is None else start + seconds(budget)
     if sum(choice is not None for choice in (tolerance, approximate, budget)) > 1:
         raise InputError("`tolerance`, `approximate` and `budget` exclude each other. Pass one of them.")
-    if store is not None and budget is not None:
-        raise InputError("`checkpoint` and `budget` exclude each other: what fits a budget is short.")
     with watching(progress, advice=ADVICE), one_blas_thread():
         observed = weighted(data, weights)
         exact = tolerance is None and approximate is None and budget is None
         problem = compose(observed, model, domain, operator, kernel, seeds, weighted=exact)
-        asked = {"null": null, "tolerance": tolerance, "approximate": approximate}
-        with keeping(store, lambda: identity.identity(problem, **asked)):
-            if tolerance is not None:
-                return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
-            if approximate is not None or budget is not None:
-                return approximate_test(
-                    problem, approximate, end, null=null, workers=workers, seeds=seeds, audit=audit
-                )
-            return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
+        if tolerance is not None:
+            return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
+        if approximate is not None or budget is not None:
+            return approximate_test(
+                problem, approximate, end, null=null, workers=workers, seeds=seeds, audit=audit
+            )
+        return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
 
 def stein_matrix(
