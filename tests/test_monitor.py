@@ -1,9 +1,10 @@
-"""Streams: payoffs against their definition and quadrature, wealth by hand, shards, files, bad input."""
+"""Streams: payoffs against their definition and quadrature, wealth by hand, shards, pickles, bad input."""
 
 from __future__ import annotations
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -140,20 +141,12 @@ def test_shards_must_be_of_one_model_and_of_different_rows():
         one.merge(3)
 
 
-def test_a_saved_monitor_goes_on(tmp_path):
-    path = tmp_path / "monitor.json"
+def test_a_pickled_monitor_goes_on():
     whole, first = watching().update(DATA), watching().update(DATA[:77])
-    first.save(path)
-    again = gs.Monitor.load(path, LINE)
+    again = pickle.loads(pickle.dumps(first))
     assert (again.n, again.evalue, again.pvalue) == (77, first.evalue, first.pvalue)
     assert again.update(DATA[77:]).evalue == pytest.approx(whole.evalue, rel=1e-9)
-    with pytest.raises(gs.InputError, match="another model, operator or kernel"):
-        gs.Monitor.load(path, Normal(0.0, 1.1))
-    (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(gs.InputError, match="is no saved monitor"):
-        gs.Monitor.load(tmp_path / "other.json", LINE)
-    with pytest.raises(gs.InputError, match="cannot be read"):
-        gs.Monitor.load(tmp_path / "none.json", LINE)
+    assert first.n == 77 and again.merge(watching().update(-DATA[:50])).n == len(DATA) + 50
 
 
 # --- what is refused ---------------------------------------------------------------------------

@@ -48,17 +48,6 @@ class Bets:
         self.rows: Array = np.empty((0, problem.observations.shape[1]))
         self.sums, self.direction = np.empty(0), np.empty(0)
 
-    def state(self) -> dict[str, Any]:
-        """All that was seen, as plain numbers."""
-        arrays = {name: getattr(self, name).tolist() for name in ("rows", "sums", "direction")}
-        return {"n": self.n, "turn": self.turn, **arrays}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        self.n, self.turn = state["n"], state["turn"]
-        self.rows = np.array(state["rows"]).reshape(-1, self.rows.shape[1])
-        self.sums, self.direction = np.array(state["sums"]), np.array(state["direction"])
-
     def require_bounded(self, x: Array) -> None:
         """Raise where an observation counts for more than twice the bound."""
         for start in range(0, len(x), STEP):

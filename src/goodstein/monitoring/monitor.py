@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +15,6 @@ from goodstein.constraints import check_count, check_flag, check_share, number
 from goodstein.data.points import Points, draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import one_blas_thread
-from goodstein.engine.files import as_path, write_whole
 from goodstein.errors import InputError, must, warn, within_memory
 from goodstein.kernels.base import Kernel
 from goodstein.monitoring.bets import Bets, together
@@ -29,13 +26,11 @@ from goodstein.pipeline.split import require_points
 from goodstein.problems.problem import Problem
 from goodstein.results.bound import bounded
 from goodstein.text import Report, Table, short
-from goodstein.types import RNG, Array, ArrayLike
+from goodstein.types import RNG, ArrayLike
 from goodstein.validation import as_generator
 
 REFERENCE = 500
 """Draws of the model from which bandwidth, scales and bound are taken."""
-FORMAT = "goodstein monitor 1"
-"""What a saved file begins with."""
 
 
 class Monitor(Report):
@@ -80,6 +75,8 @@ class Monitor(Report):
     have the law of the model, and bets on that win. Whether the first m depend on each other is looked at,
     and told. The model must not have been fitted to the stream.
 
+    To go on later pickle it: ``pickle.dump(monitor, file)`` keeps the model and all that was seen.
+
     The e-value is the wealth now: under the model its mean is one or less at whatever time one stops. The
     p-value is one over the largest wealth so far. A test of fixed size finds more in the same observations:
     ``validation/power.md`` has both.
@@ -117,7 +114,7 @@ class Monitor(Report):
     ) -> None:
         check_flag(audit, "audit")
         check_count(landmarks, "landmarks", 2, of="Monitor")
-        self._given = None if bound is None else number(bound, "bound", above=0.0, of="Monitor")
+        given = None if bound is None else number(bound, "bound", above=0.0, of="Monitor")
         seeds = draw_seeds(as_generator(rng))
         problem = compose(reference, model, domain, operator, kernel, seeds, without_data=reference is None)
         if reference is None:
@@ -125,7 +122,7 @@ class Monitor(Report):
         require_points(problem, "Monitor")
         if problem.form.n != len(problem.data):
             raise together(problem.operator)
-        self._problem, largest = bounded(problem) if self._given is None else (problem, self._given)
+        self._problem, largest = bounded(problem) if given is None else (problem, given)
         report = quick_audit(self._problem, np.random.default_rng(seeds[0]))
         if audit:
             require_valid([report])
@@ -221,71 +218,6 @@ class Monitor(Report):
             merged._n += other.n
         return merged
 
-    def save(self, path: Any) -> None:
-        """Write everything that was seen to a file, as JSON, without the model; see :meth:`load`."""
-        state = {
-            "format": FORMAT,
-            "model": self._problem.model.name,
-            "reference": self._reference.tolist(),
-            "sizes": self._bets.sizes(self._reference[:8]).tolist(),
-            "landmarks": self._bets.most,
-            "bound": self._given,
-            "n": self._n,
-            "wealth": asdict(self._wealth),
-            "bets": self._bets.state(),
-            "notes": self._told,
-        }
-        write_whole(path, json.dumps(state))
-
-    @classmethod
-    def load(
-        cls,
-        path: Any,
-        model: Any,
-        *,
-        domain: Domain | None = None,
-        operator: Operator | None = None,
-        kernel: Kernel | None = None,
-        audit: bool = True,
-    ) -> Monitor:
-        """A monitor that was saved, with the model and the other arguments that it had.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import goodstein as gs
-        >>> model = gs.families.Normal(0, 1)
-        >>> monitor = gs.Monitor(model, rng=1).update(model.sample(100, rng=1))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     monitor.save(f"{folder}/monitor.json")
-        ...     again = gs.Monitor.load(f"{folder}/monitor.json", model)
-        >>> again.n, again.evalue == monitor.evalue
-        (100, True)
-        """
-        state = _read(as_path(path))
-        found = cls(
-            model,
-            domain=domain,
-            operator=operator,
-            kernel=kernel,
-            reference=np.array(state["reference"]),
-            landmarks=state["landmarks"],
-            bound=state["bound"],
-            audit=audit,
-        )
-        sizes = found._bets.sizes(found._reference[:8])
-        if sizes.shape != np.shape(state["sizes"]) or not np.allclose(
-            sizes, state["sizes"], rtol=1e-6, atol=0.0
-        ):
-            raise InputError(
-                f"{str(path)!r} is of {state['model']}, with another model, operator or kernel than these.",
-                argument="path",
-                remedy="Pass the arguments with which the monitor was made.",
-            )
-        found._n, found._wealth, found._told = state["n"], Wealth(**state["wealth"]), state["notes"]
-        found._bets.restore(state["bets"])
-        return found
-
     def report(self) -> str:
         """All of it in words."""
         return str(self)
@@ -324,11 +256,6 @@ class Monitor(Report):
     def _notes(self) -> Sequence[str]:
         return [f"Note: {note}" for note in self._told]
 
-    @property
-    def _reference(self) -> Array:
-        rows: Array = self._problem.observations
-        return rows
-
     def _tell(self, notes: Any) -> None:
         for note in notes:
             if note not in self._told:
@@ -356,13 +283,3 @@ def _drawn(problem: Problem, seed: int) -> Points:
             remedy="Pass `reference`, rows of earlier data.",
         )
     return Points(draw(model, problem.domain, REFERENCE, np.random.default_rng(seed)))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error}.", argument="path") from None
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise InputError(f"{str(path)!r} is no saved monitor.", argument="path")
-    return state
