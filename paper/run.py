@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from shutil import rmtree
 
 from report import write_report
 from setting import HERE, Setting
@@ -40,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     setting = Setting(options.folder, options.quick, options.workers, options.data)
     if options.fresh:
         for part in options.only:
-            for record in (setting.folder / "records").glob(f"{part}*.jsonl"):
-                record.unlink()
+            for record in (setting.folder / "records").glob(f"{part}*"):
+                rmtree(record) if record.is_dir() else record.unlink()
     begin = time.perf_counter()
     for part in options.only:
         module, start = import_module(part), time.perf_counter()

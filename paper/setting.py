@@ -95,8 +95,8 @@ class Setting:
         return self._path("figures", f"{name}.png")
 
     def record(self, name: str) -> Path:
-        """Where finished pieces of work are kept."""
-        return self._path("records", f"{name}.jsonl")
+        """Where finished pieces of work are kept: the folder of a study, or the file of :meth:`each`."""
+        return self._path("records", name)
 
     def study(
         self,
@@ -133,7 +133,7 @@ class Setting:
 
         The function must be picklable, and its results must be what JSON can hold.
         """
-        path = self.record(part)
+        path = self.record(f"{part}.jsonl")
         known: dict[str, Any] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():

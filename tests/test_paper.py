@@ -262,7 +262,7 @@ def test_work_that_was_done_is_not_done_again(tmp_path):
         return {"square": x * x}
 
     assert setting.each("part", work, {"a": (1,), "b": (2,)})["b"] == {"square": 4}
-    path = setting.record("part")
+    path = setting.record("part.jsonl")
     path.write_text(path.read_text() + '{"c": {"squ')  # killed while writing
     found = setting.each("part", work, {"a": (1,), "b": (2,), "c": (3,), "d": (4,)})
     assert calls == [1, 2, 3, 4]

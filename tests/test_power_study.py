@@ -223,11 +223,11 @@ KSD = {
 
 def test_two_processes_give_what_one_gives(tmp_path):
     here = study([shift(0.5)], KSD, trials=25)
-    there = study([shift(0.5)], KSD, trials=25, workers=2, path=tmp_path / "two.jsonl")
+    there = study([shift(0.5)], KSD, trials=25, workers=2, path=tmp_path / "two")
     assert same(here, there)
     assert here.bound("shift 0.5") == there.bound("shift 0.5")
     # And what other processes have written is taken up here.
-    again = study([shift(0.5)], KSD, trials=25, path=tmp_path / "two.jsonl")
+    again = study([shift(0.5)], KSD, trials=25, path=tmp_path / "two")
     assert same(here, again)
     assert here.bound("shift 0.5") == again.bound("shift 0.5")
 
@@ -290,19 +290,16 @@ class Breaks:
 
 
 def test_a_study_goes_on_where_it_was_stopped(tmp_path):
-    path = tmp_path / "study.jsonl"
+    path = tmp_path / "study"
     whole = study()
     with pytest.raises(KeyboardInterrupt):
         study(tests={"z": Breaks(75), "coin": coin}, path=path)
-    lines = path.read_bytes()
-    path.write_bytes(lines + b'{"law": "shift 0.5 | alternative", "te')  # and a line that was cut off
     again = Breaks()
     resumed = study(tests={"z": again, "coin": coin}, path=path)
     assert same(whole, resumed)
     assert resumed.bound("shift 1") == whole.bound("shift 1")
     first = 3 * FIRST  # of two alternatives and the null, to see whether anything has changed
     assert again.calls <= first + 3 * 40 - (75 - first) + CHUNK
-    assert path.read_bytes().startswith(lines)
     # Now everything is known, and more trials add to it.
     done = Breaks()
     assert same(study(tests={"z": done, "coin": coin}, path=path), whole)
@@ -315,7 +312,7 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path):
 
 
 def test_what_has_changed_is_measured_anew(tmp_path):
-    path = tmp_path / "study.jsonl"
+    path = tmp_path / "study"
     kept = Breaks()
     study(tests={"z": kept, "coin": coin}, path=path)
     kept.calls = 0
@@ -332,7 +329,7 @@ def test_what_has_changed_is_measured_anew(tmp_path):
 
 
 def test_equal_pvalues_do_not_hide_another_statistic(tmp_path):
-    path = tmp_path / "study.jsonl"
+    path = tmp_path / "study"
 
     def sure(statistic, later):
         calls = []
@@ -350,25 +347,28 @@ def test_equal_pvalues_do_not_hide_another_statistic(tmp_path):
     assert len(calls) == 2 * 40
 
 
-def test_other_files_are_left_alone(tmp_path):
+def test_only_a_folder_of_its_own_is_written_to(tmp_path):
     notes = tmp_path / "notes.txt"
-    for content in ("my notes\nof today\n", '{"a": 1}\n', "no end of line"):
-        notes.write_text(content, encoding="utf-8")
-        with pytest.raises(gs.InputError, match="was not written by power_study, and is left as it is"):
-            study(path=notes)
-        assert notes.read_text(encoding="utf-8") == content
-    path = tmp_path / "study.jsonl"
-    study(path=path, trials=5, bound=False)
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([*lines[:2], "broken\n", *lines[2:]]), encoding="utf-8")
-    with pytest.raises(gs.InputError, match=r"line 3 of .* cannot be read"):
-        study(path=path)
+    notes.write_text("my notes", encoding="utf-8")
+    with pytest.raises(gs.InputError, match=r"notes.txt' is no folder") as caught:
+        study(path=notes)
+    assert caught.value.argument == "path" and notes.read_text(encoding="utf-8") == "my notes"
     with pytest.raises(gs.InputError, match="there is no folder"):
-        study(path=tmp_path / "nowhere" / "study.jsonl")
+        study(path=tmp_path / "nowhere" / "study")
+    # Neither names beside it nor files inside it that are not its own are touched.
+    for name in ("study.lock", "study.part"):
+        (tmp_path / name).write_text("precious", encoding="utf-8")
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "mine.json").write_text("mine", encoding="utf-8")
+    study(path=tmp_path / "study", trials=5, bound=False)
+    assert all((tmp_path / name).read_text() == "precious" for name in ("study.lock", "study.part"))
+    assert (tmp_path / "study" / "mine.json").read_text() == "mine"
+    # One file for each of three laws and two tests.
+    assert len(list((tmp_path / "study").iterdir())) == 1 + 3 * 2
 
 
 def test_progress_counts_trials_and_blocks_of_draws(tmp_path):
-    path, told = tmp_path / "study.jsonl", []
+    path, told = tmp_path / "study", []
     study(trials=20, path=path, progress=lambda *now: told.append(now))
     # Three laws, of which each has 3 first trials and 17 more; two likelihood ratios, then 2 + 1 blocks each.
     assert [total for _, total in dict.fromkeys(told)][::-1][0] == 3 + 3 * 17 + 2 + 6 == told[-1][0]

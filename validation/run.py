@@ -138,7 +138,7 @@ def measure(
         return {}
     if records is not None:
         records.mkdir(exist_ok=True)
-        path = records / f"{seed:08x}.jsonl"
+        path = records / f"{seed:08x}"
     study = gs.power_study(
         todo, tests, trials=trials, bound_draws=(4000, 2000), workers=workers, path=path, seed=seed
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import click
@@ -13,6 +11,7 @@ from goodstein.command.options import PRINT, examples, takes
 from goodstein.command.output import Printer, writable, write
 from goodstein.command.strings import nearest
 from goodstein.datasets.catalogue import Dataset, about, names
+from goodstein.engine import files
 from goodstein.errors import InputError
 
 
@@ -66,11 +65,8 @@ def _record(table: Dataset) -> dict[str, Any]:
 
 def _csv(table: Dataset) -> str:
     columns = table.table()
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(_cells(values.tolist()) for values in columns.values()), strict=True))
-    return text.getvalue()
+    lines = zip(*(_cells(values.tolist()) for values in columns.values()), strict=True)
+    return str(files.csv_text([columns, *lines]))
 
 
 def _cells(values: list[Any]) -> list[Any]:

@@ -11,6 +11,8 @@ OPTIONS = {
     "model": "the model",
     "n_resamples": "--resamples",
     "null": "--null",
+    "output": "--output",
+    "plot": "--plot",
     "rng": "--seed",
     "trials": "--trials",
     "workers": "--workers",

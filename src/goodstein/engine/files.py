@@ -2,52 +2,72 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any
 
-from goodstein.errors import InputError, ResourceError
+from goodstein.errors import InputError, ResourceError, shown
 
 
-def as_path(path: Any) -> Path:
-    """The path of a file that is there or can be made."""
+def as_path(path: Any, *, folder: bool = False, argument: str = "path") -> Path:
+    """Return the path of a file, or of a folder, that is there or can be made."""
+    kind = "folder" if folder else "file"
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InputError(f"must be the name of a file, got {path!r}.", argument="path", predicate=True)
-    found = Path(path).resolve()  # a test may change the working directory, and a link have other names
-    if not found.parent.is_dir():
-        raise InputError(f"there is no folder {str(found.parent)!r}. Make it first.", argument="path")
+        raise InputError(f"must be the name of a {kind}, got {path!r}.", argument=argument, predicate=True)
+    try:
+        # A test may change the working directory, and a link have other names.
+        found = Path(os.fsdecode(path)).resolve()
+        there = found.exists()
+    except (OSError, ValueError) as error:  # too long, a loop of links, or a null character
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"no {kind} can have the name {shown(path)}: {why}.", argument=argument) from None
     # A device may have no end, and a folder no lines.
-    if found.exists() and not found.is_file():
-        raise InputError(f"{str(found)!r} is no file. Choose another path.", argument="path")
+    if there and not (found.is_dir() if folder else found.is_file()):
+        raise InputError(f"{str(found)!r} is no {kind}. Choose another path.", argument=argument)
+    if not found.parent.is_dir():
+        raise InputError(f"there is no folder {str(found.parent)!r}. Make it first.", argument=argument)
+    place = found if folder and there else found.parent
+    if not os.access(place, os.W_OK) or (there and not os.access(found, os.W_OK)):
+        raise InputError(f"{str(found)!r} may not be written. Choose another path.", argument=argument)
     return found
-
-
-def unwritable(path: Path, error: OSError) -> ResourceError:
-    """What is raised where the disk is full or gone."""
-    reason = f"{str(path)!r} cannot be written: {error.strerror}."
-    return ResourceError(reason, remedy="Make room on the disk, or see to it that it can be written to.")
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file, text in UTF-8; where that fails, what was there before stays as it was."""
     found = as_path(path)
-    part = None
+    # Beside it, since a file can be moved in one step only where it is; a name that nobody can have foreseen.
+    part = found.with_name(f".goodstein-{os.urandom(8).hex()}")
     try:
-        # Beside it, since a file can be moved in one step only where it is.
-        handle, part = mkstemp(prefix=f".{found.name}.", dir=found.parent)
-        with open(handle, "wb") as file:
+        # "x" makes a new file with the permissions of any other, and opens none that is there, nor a link.
+        with open(part, "xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        # Readable by all whom the user allows, as any other file; temporary ones are not.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(part, found.stat().st_mode if found.exists() else 0o666 & ~mask)
+        if found.exists():
+            os.chmod(part, found.stat().st_mode)
         os.replace(part, found)
     except OSError as error:
-        if part is not None:
-            with suppress(OSError):
-                os.unlink(part)
-        raise unwritable(found, error) from error
+        reason = f"{str(found)!r} cannot be written: {error.strerror}."
+        remedy = "Make room on the disk, or see to it that it can be written to."
+        raise ResourceError(reason, remedy=remedy) from error
+    finally:
+        with suppress(OSError):  # it is gone where all went well
+            os.unlink(part)
+
+
+def csv_text(lines: Iterable[Iterable[Any]]) -> str:
+    """Return lines of comma-separated values.
+
+    An apostrophe stands before words that a spreadsheet would take for a formula, names of columns included.
+    """
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([_harmless(cell) for cell in line] for line in lines)
+    return out.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from goodstein.constraints import check_share, check_text
-from goodstein.engine.files import write_whole
+from goodstein.engine.files import csv_text, write_whole
 from goodstein.errors import InputError
 from goodstein.plot.rates import power_curves
 from goodstein.power.cell import Cell
@@ -151,11 +149,8 @@ class PowerStudy(Report):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """:meth:`table` at all levels as CSV, also written to a file if a path is given."""
-        rows, file = self._rows(), io.StringIO()
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return _written(file.getvalue(), path)
+        rows = self._rows()
+        return _written(csv_text([rows[0], *(row.values() for row in rows)]), path)
 
     def _rows(self) -> list[dict[str, Any]]:
         """:meth:`table` at all levels, those of cells included."""

@@ -65,10 +65,10 @@ def power_study(
         and ends processes of its own at once; those of your executor end what they are at, a second's work or
         one trial, and are yours to end should this process be killed.
     path
-        A file to which every finished piece of work is appended at once. A call with the same path goes on
-        where the last one was stopped, takes more trials, or adds tests and cells; what has changed
-        is measured anew, which the first trials of every test and cell tell. One study at a time writes to a
-        file: a second one is refused.
+        A folder that keeps every finished piece of work at once, in a small file for each law and test. A
+        call with the same path goes on where the last one was stopped, takes more trials, or adds tests and
+        cells; what has changed is measured anew, which the first trials of every test and cell tell. Two
+        studies may write to one folder at a time: at worst both compute the same cell.
     seed
         Together with the name of the cell and the number of the trial it seeds everything random.
     progress
@@ -116,7 +116,8 @@ def power_study(
     places = _sources(chosen, tuple(functions), size)
     sources = list(dict.fromkeys(places.values()))
     work = Work(tuple(sources), functions, tuple(chosen), seed)
-    with watching(progress, "Simulating"), Record(path) as record, Runner(workers) as runner:
+    record = Record(path)
+    with watching(progress, "Simulating"), Runner(workers) as runner:
         parts: dict[str, Any] = {f"`tests`: {name!r}": test for name, test in functions.items()}
         parts |= {f"`cells`: {cell.name!r}": cell for cell in chosen}
         todo = partial(perform, runner.packed(work, parts))
@@ -131,7 +132,7 @@ def power_study(
     for (cell, kind), source in places.items():
         # A null law that several cells share has the tests of all of them.
         for test in (test for test in source.tests if test in own[cell]):
-            known = record.trials[source.label, test, marks[sources.index(source)][test]]
+            known = record.trials(source.label, test, marks[sources.index(source)][test])
             pairs = np.array([known[k] for k in range(trials)])
             pvalues[cell, kind, test], seconds[cell, kind, test] = pairs.T
     return PowerStudy(tuple(chosen), tuple(functions), levels, trials, pvalues, seconds, bounds)
@@ -146,17 +147,18 @@ def _trials(
     finished = begin(len(tasks))
     for place, (found, first) in runner.results(todo, tasks):
         marks[place] = found
-        label = sources[place].label
-        for test in found:
-            new = [k for k in range(FIRST) if k not in record.trials[label, test, found[test]]]
-            record.add_trials(label, found, new, [{test: first[k][test]} for k in new])
+        for test, mark in found.items():
+            outcomes = {k: one[test] for k, one in enumerate(first)}
+            record.add_trials(sources[place].label, test, mark, outcomes)
         finished(1)
     finished = begin(sum(len(numbers) for *_, numbers in _missing(sources, marks, trials, record)))
     # Workers hand back what they have after a while, and the rest is given out once more.
     while tasks := list(_missing(sources, marks, trials, record)):
         for number, outcomes in runner.results(todo, tasks):
-            _, place, _, numbers = tasks[number]
-            record.add_trials(sources[place].label, marks[place], numbers[: len(outcomes)], outcomes)
+            _, place, names, numbers = tasks[number]
+            for test in names:
+                some = {k: one[test] for k, one in zip(numbers, outcomes, strict=False)}
+                record.add_trials(sources[place].label, test, marks[place][test], some)
             finished(len(outcomes))
     return marks
 
@@ -169,7 +171,7 @@ def _missing(
         for start in range(0, trials, CHUNK):
             groups: dict[tuple[int, ...], list[str]] = {}
             for test in source.tests:
-                known = record.trials[source.label, test, marks[place][test]]
+                known = record.trials(source.label, test, marks[place][test])
                 missing = tuple(k for k in range(start, min(start + CHUNK, trials)) if k not in known)
                 groups.setdefault(missing, []).append(test)
             for missing, names in groups.items():
@@ -184,11 +186,13 @@ def _bounds(
     places = [place for place, cell in enumerate(cells) if cell.pair is not None]
     found = runner.all(todo, [("first_ratios", place) for place in places])
     marks = {place: f"{mark} {draws[0]} {draws[1]}" for place, mark in zip(places, found, strict=True)}
+    kept = {place: record.bound(cells[place].name, marks[place]) for place in places}
+    bounds = {place: bound for place, bound in kept.items() if bound is not None}
     sizes = dict(zip(("null", "alternative"), draws, strict=True))
     tasks: list[tuple[Any, ...]] = [
         ("ratios", place, which, block, part.stop - part.start)
         for place in places
-        if (cells[place].name, marks[place]) not in record.bounds
+        if place not in bounds
         for which, count in sizes.items()
         for block, part in enumerate(cut(0, count, BLOCK))
     ]
@@ -200,10 +204,11 @@ def _bounds(
         ready[which, block] = values
         if sum(map(len, ready.values())) == sum(draws):
             joined = (np.concatenate([ready[key] for key in sorted(ready) if key[0] == w]) for w in sizes)
-            record.add_bound(cells[place].name, marks[place], RatioTest.of(*joined))
+            bounds[place] = RatioTest.of(*joined)
+            record.add_bound(cells[place].name, marks[place], bounds[place])
             del open_[place]
         finished(1)
-    return {cells[place].name: record.bounds[cells[place].name, marks[place]] for place in places}
+    return {cells[place].name: bounds[place] for place in places}
 
 
 def _sources(cells: Sequence[Cell], tests: tuple[str, ...], size: bool) -> dict[tuple[str, str], Source]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.lazy import deferred
 from goodstein.text import Report, Table, plain
 from goodstein.types import Column
+
+files = deferred("goodstein.engine.files")
 
 SHOWN = 10
 """Lines of a table that are printed."""
@@ -41,17 +43,11 @@ class Tidy(Report):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table as comma-separated values, also written to a file if a path is given."""
-        import csv
-
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         columns = self.to_dict()
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        text: str = files.csv_text([columns, *zip(*columns.values(), strict=True)])
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(out.getvalue())
-        return out.getvalue()
+            files.write_whole(path, text)
+        return text
 
     def table(self, lines: int | None = None) -> str:
         """The table as text: all of it, or its first lines."""
