@@ -209,7 +209,9 @@ def calibrations() -> Iterator[Table]:
     yield Table(
         "Models fitted to the data",
         "The model's parameters are estimated on the data that are tested. The parametric bootstrap repeats "
-        "the fit on every simulated sample; the wild bootstrap does not know of it.",
+        "the fit on every simulated sample; `default` was, when these rows were measured, a wild bootstrap "
+        "that knows nothing of the fit. Today's is `FittedWildBootstrap`, which [another "
+        "table](#parameters-fitted-to-the-data) has.",
         [
             part
             for case, (model, fit) in families.items()

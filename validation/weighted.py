@@ -97,8 +97,8 @@ def sizes() -> Table:
         "Weighted rows",
         "Draws of a proposal with importance weights, and samples of a population with weights inverse to "
         "the chances of being chosen; the model is true. A test that is refused, because too few rows carry "
-        "the statistic, does not reject; `unless it warns` counts a test that warns of skewed features as "
-        "one that does not, either.",
+        "the statistic, does not reject, so that among those that run the rate may be much higher; `unless "
+        "it warns` counts a test that warns of skewed features as one that does not, either.",
         parts,
         trials=1000,
         notes={
