@@ -279,7 +279,6 @@ def growth(plan: Plan) -> Iterator[Row]:
 
 _LINEAR = {
     "ksd_test by Nystrom()": "gs.ksd_test(x, model, approximate=gs.Nystrom(), rng=1)",
-    "ksd_test by Incomplete(16)": "gs.ksd_test(x, model, approximate=gs.Incomplete(16), rng=1)",
     "fssd_test": "gs.fssd_test(x, model, rng=1)",
     "Monitor": "gs.Monitor(model, rng=1).update(x)",
 }

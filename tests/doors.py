@@ -365,7 +365,6 @@ def tests_of_fit() -> list[Door]:
         make("ksd_test", gs.ksd_test, {**usual, "null": FAST}),
         make("ksd_test, box", gs.ksd_test, {**box, "null": FAST}),
         make("ksd_test, approximate", gs.ksd_test, {**usual, "null": FAST, "approximate": gs.Nystrom(9)}),
-        make("ksd_test, budget", gs.ksd_test, {**usual, "null": FAST, "budget": "1 min"}),
         make(
             "Monitor",
             gs.Monitor,
@@ -495,12 +494,6 @@ def other_functions() -> list[Door]:
             {"training": INSIDE, "model": uniform, "rng": 0},
         ),
         Door("auxiliaries", "learn", auxiliary.learn, {"training": INSIDE, "model": uniform, "rng": 0}),
-        Door(
-            "auxiliaries",
-            "diagnose_auxiliary",
-            gs.diagnose_auxiliary,
-            {"data": INSIDE, "model": uniform, "rng": 0},
-        ),
         Door("operators", "default_operator", gs.operators.default_operator, {"domain": cases.SQUARE}),
     ]
 
@@ -856,7 +849,7 @@ DOORS = [
         if case.name not in (*OWN, "FiniteSet")
     ),
     *(constructor("nulls", null, use_null) for null in cases.NULLS.values()),
-    *(constructor("nulls", choice, use_approximation) for choice in (gs.Nystrom(9), gs.Incomplete(9))),
+    constructor("nulls", gs.Nystrom(9), use_approximation),
     Door("auxiliaries", "Auxiliary", gs.Auxiliary, {"value": value, "gradient": gradient}, use_auxiliary),
     Door("auxiliaries", "BoxProduct", gs.auxiliary.BoxProduct, {}, use_auxiliary),
     Door("auxiliaries", "BallPower", gs.BallPower, {}, lambda a: use_auxiliary(a, gs.Ball(2), INSIDE / 2)),

@@ -1100,13 +1100,6 @@ def ratio(x, model, **options):
     return ksd(x[60:], model, operator=gs.Standardised(g))
 
 
-def diagnosis(*arguments, **options):
-    return [
-        [row.name, row.valid, row.mean_g, *row.mean_gs, *row.mean_b, row.criterion.value]
-        for row in gs.diagnose_auxiliary(*arguments, rng=1, **options).rows
-    ]
-
-
 record("datasets", lavas=lambda: gs.datasets.skye_lavas())
 
 record(
@@ -1114,10 +1107,6 @@ record(
     learnt=lambda: learnt(normal(120, 1, scale=1.15), F.Normal()),
     density_ratio=lambda: ratio(normal(120, 1, scale=1.2), F.Normal()),
     density_ratio_kde=lambda: ratio(uniform(120), F.Uniform(SQUARE), method="kde"),
-    diagnosis_simplex=lambda: diagnosis(parts(0.5, 0.5, 0.5), F.Dirichlet([0.5, 0.5, 0.5])),
-    diagnosis_ball=lambda: diagnosis(
-        within(DISC), minus_x, [gs.BallPower(1.0), gs.BallPower(3.0)], domain=DISC, kernel=gs.IMQ(1.0)
-    ),
 )
 
 # Audits, refusals and their overruling.

@@ -70,7 +70,6 @@ PUBLIC = [
     "Hamming",
     "Harmonics",
     "IMQ",
-    "Incomplete",
     "InputError",
     "Jumps",
     "Langevin",
@@ -140,7 +139,6 @@ PUBLIC = [
     "check",
     "conditional_ksd_test",
     "datasets",
-    "diagnose_auxiliary",
     "estimate",
     "families",
     "from_lonlat",
@@ -256,10 +254,9 @@ SIGNATURES = [
     (
         gs.ksd_test,
         "(data, model, *, domain=None, operator=None, kernel=None, null=None, tolerance=None, "
-        "weights=None, approximate=None, budget=None, workers=None, rng=None, audit=True, progress=None)",
+        "weights=None, approximate=None, workers=None, rng=None, audit=True, progress=None)",
     ),
     (gs.Nystrom, "(landmarks=None)"),
-    (gs.Incomplete, "(pairs=128)"),
     (
         gs.Monitor,
         "(model, *, domain=None, operator=None, kernel=None, reference=None, landmarks=256, bound=None, "
@@ -407,10 +404,6 @@ SIGNATURES = [
         gs.auxiliary.learn,
         "(training, model, *, domain=None, kernel=None, boundary=None, n_features=6, penalty=None, "
         "max_ratio=7.0, max_rows=1000, rng=None)",
-    ),
-    (
-        gs.diagnose_auxiliary,
-        "(data, model, auxiliaries=None, *, domain=None, kernel=None, rng=None)",
     ),
     (
         gs.neyman_pearson_power,

@@ -30,7 +30,6 @@ def study():
 REPORTS = {
     "audit": lambda: gs.audit(gs.families.Dirichlet([0.5, 0.5, 0.5]), operator=gs.Langevin(), rng=1),
     "selection": lambda: gs.select(X, MODEL, rng=1),
-    "auxiliary": lambda: gs.diagnose_auxiliary(COMPOSITIONS, gs.families.Dirichlet([1.5, 2, 3]), rng=1),
     "fit": lambda: TruncatedScoreMatching().fit(COMPOSITIONS, AnyDirichlet()),
     "fit of a score": lambda: ScoreMatching().fit(
         X, gs.estimate.Parametric(score=lambda x, t: -np.tanh(x - t), start=[0.0])

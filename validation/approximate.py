@@ -37,12 +37,10 @@ MODELS = {
 
 def by(*choices: Any) -> dict[str, Test]:
     """Tests by approximations, and the exact one for None."""
-    names = {"Nystrom": "landmarks", "Incomplete": "pairs"}
     found: dict[str, Test] = {}
     for choice in choices:
-        kind = type(choice).__name__
-        count = None if choice is None else getattr(choice, names[kind])
-        label = "exact" if choice is None else f"{kind}({'' if count is None else count})"
+        count = None if choice is None else choice.landmarks
+        label = "exact" if choice is None else f"Nystrom({'' if count is None else count})"
         found[label] = partial(KSD, approximate=choice)
     return found
 
@@ -74,13 +72,13 @@ STREAM: dict[str, Test] = {"Monitor": watched}
 
 
 def size_tables() -> Iterator[Table]:
-    few = by(gs.Nystrom(), gs.Nystrom(20), gs.Incomplete(16), gs.Incomplete(64))
+    few = by(gs.Nystrom(), gs.Nystrom(20))
     yield Table(
         "Near-linear tests",
-        "`ksd_test(..., approximate=)` by landmarks and by pairs, on true models.",
+        "`ksd_test(..., approximate=)` by landmarks, on true models.",
         [
             true(MODELS, few, (200,)),
-            true({"R⁵, Normal": MODELS["R⁵, Normal"]}, by(gs.Nystrom(), gs.Incomplete(64)), (1000,)),
+            true({"R⁵, Normal": MODELS["R⁵, Normal"]}, by(gs.Nystrom()), (1000,)),
         ],
         draws=DRAWS,
     )
@@ -94,15 +92,15 @@ def size_tables() -> Iterator[Table]:
     yield Table(
         "Near-linear tests, dependent rows",
         "The same on an autoregression, whose dependence is found and allowed for.",
-        [([dependent], by(None, gs.Nystrom(), gs.Incomplete(64)))],
+        [([dependent], by(None, gs.Nystrom()))],
         draws=DRAWS,
         notes={
-            "* | Nystrom()": "Not the landmarks: on the same samples the exact test is at .067 and pairs are "
-            "at .071. What is left of the dependence in 500 rows is a little liberal for all three."
+            "* | Nystrom()": "Not the landmarks: on the same samples the exact test is at .067. What is left "
+            "of the dependence in 500 rows is a little liberal for both."
         },
     )
     normal = {"R³, Normal": Normal(np.zeros(3))}
-    linear = by(gs.Nystrom(100), gs.Incomplete(16))
+    linear = by(gs.Nystrom(100))
     linear |= {"Moments(2)": partial(KSD, operator=gs.Moments(2)), "FSSD": gs.fssd_test}
     for n, trials in ((10_000, 400), (100_000, 100), (1_000_000, 20)):
         yield Table(
@@ -211,10 +209,10 @@ def power_tables() -> Iterator[Table]:
         ),
     ):
         root = round(4 * np.sqrt(n))
-        tests = by(gs.Nystrom(), None, gs.Nystrom(root // 4), gs.Incomplete(64))
+        tests = by(gs.Nystrom(), None, gs.Nystrom(root // 4))
         table = against(model, n, tests, trials=100)
         yield table(f"Near-linear: {name}, n = {n}", LOSS, laws, draws=DRAWS)
-    yield against(Normal(np.zeros(3)), 100_000, by(gs.Nystrom(250), None, gs.Incomplete(64)), trials=10)(
+    yield against(Normal(np.zeros(3)), 100_000, by(gs.Nystrom(250), None), trials=10)(
         "Near-linear: R³, n = 100000",
         "On few samples: the exact test takes half a minute of one core for each of them.",
         {"mean of one coordinate": drawn(Normal([0.011, 0.0, 0.0]))},

@@ -30,7 +30,6 @@ from goodstein.auditing.report import AuditReport as AuditReport
 from goodstein.auxiliary.base import Auxiliary as Auxiliary
 from goodstein.auxiliary.base import BoundaryDistance as BoundaryDistance
 from goodstein.auxiliary.decaying import Decaying as Decaying
-from goodstein.auxiliary.diagnose import diagnose_auxiliary as diagnose_auxiliary
 from goodstein.auxiliary.functions import (
     BallPower as BallPower,
 )
@@ -110,7 +109,6 @@ from goodstein.models.latent import LatentModel as LatentModel
 from goodstein.models.model import Model as Model
 from goodstein.models.posterior import Posterior as Posterior
 from goodstein.monitoring.monitor import Monitor as Monitor
-from goodstein.nulls.approximate import Incomplete as Incomplete
 from goodstein.nulls.approximate import Nystrom as Nystrom
 from goodstein.nulls.fitted import FittedWildBootstrap as FittedWildBootstrap
 from goodstein.nulls.montecarlo import MonteCarlo as MonteCarlo

@@ -2,8 +2,6 @@ from goodstein.auxiliary.base import Auxiliary as Auxiliary
 from goodstein.auxiliary.base import BoundaryDistance as BoundaryDistance
 from goodstein.auxiliary.base import Unit as Unit
 from goodstein.auxiliary.decaying import Decaying as Decaying
-from goodstein.auxiliary.diagnose import AuxiliaryReport as AuxiliaryReport
-from goodstein.auxiliary.diagnose import diagnose_auxiliary as diagnose_auxiliary
 from goodstein.auxiliary.functions import BallPower as BallPower
 from goodstein.auxiliary.functions import BoxProduct as BoxProduct
 from goodstein.auxiliary.functions import GeometricMean as GeometricMean

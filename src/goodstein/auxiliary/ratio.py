@@ -83,8 +83,8 @@ def density_ratio(
     Notes
     -----
     That g = q/p is optimal is not true: the condition from which it was derived says nothing about
-    power, see :func:`diagnose_auxiliary`. It is one candidate among others; let :func:`select` compare
-    them, on rows that were not used here. How training rows are recognised, see
+    power. It is one candidate among others; let :func:`select` compare them, on rows that were not used
+    here. How training rows are recognised, see
     :class:`goodstein.data.rows.SeenRows`.
 
     Where the density of the model is infinite on the boundary, the r of ``"kde"`` reaches its bound there so

@@ -1,25 +1,21 @@
-r"""Near-linear tests: the same null hypothesis by a statistic that takes O(n) and not O(n²).
+r"""A near-linear test: the same null hypothesis by a statistic that takes O(n) and not O(n²).
 
-Both approximations are sums of Stein kernels, so that their mean is zero under the model, exactly and at
-every n, and random signs on the same features, or on the same pairs, give their null distribution. What is
-lost is power, which ``validation/power.md`` has beside that of the exact test.
+The approximation is a sum of Stein kernels, so that its mean is zero under the model, exactly and at every n,
+and random signs on the same features give its null distribution. What is lost is power, which
+``validation/power.md`` has beside that of the exact test.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from goodstein.auditing.serial import Dependence
 from goodstein.constraints import check_count
-from goodstein.engine.band import band_forms
 from goodstein.engine.executors import Workers
-from goodstein.engine.schemes import IndependentSigns
-from goodstein.engine.signs import permutation
 from goodstein.engine.thin import thin_forms
 from goodstein.errors import InputError, ScoreError, must
 from goodstein.nulls.base import Calibration, Null
@@ -27,7 +23,6 @@ from goodstein.nulls.wild import WildBootstrap
 from goodstein.problems.problem import Collection, Problem
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
-from goodstein.validation import draw_seed
 
 MOST = 1000
 """Landmarks of the default rule at most: with more the cost of projecting on them is that of all else."""
@@ -36,22 +31,8 @@ RESOLVED = 1e-10
 """Eigenvalues of the landmarks' matrix below this share of the largest are rounding errors."""
 
 
-class Approximation(ABC):
-    """How many of the entries of a Stein matrix are looked at, and which."""
-
-    @abstractmethod
-    def calibrate(
-        self, problem: Problem, signs: WildBootstrap, *, workers: Workers, rng: np.random.Generator
-    ) -> Calibration:
-        """The approximate statistic and draws of it by random signs."""
-
-    @abstractmethod
-    def told(self, n: int) -> str:
-        """What was done with n observations, in words."""
-
-
 @dataclass(frozen=True)
-class Nystrom(Approximation):
+class Nystrom:
     r"""Project the Stein features on those of m landmarks: O(nm² + m³) time, in little memory.
 
     With landmarks z, m of the observations, and :math:`H_m(x) = (h(z_1, x), \dots, h(z_m, x))^\top`,
@@ -100,6 +81,7 @@ class Nystrom(Approximation):
     def calibrate(
         self, problem: Problem, signs: WildBootstrap, *, workers: Workers, rng: np.random.Generator
     ) -> Calibration:
+        """The approximate statistic and draws of it by random signs."""
         form = problem.form
         weights = signs.weights(problem, form.n, rng)
         chosen = np.sort(rng.choice(form.n, self.count(form.n), replace=False))
@@ -107,6 +89,7 @@ class Nystrom(Approximation):
         return Calibration(*thin_forms(rows, form.n, weights, workers=workers))
 
     def told(self, n: int) -> str:
+        """What was done with n observations, in words."""
         return f"{self.count(n)} landmarks (Nyström)"
 
 
@@ -143,67 +126,11 @@ class Projected:
 
 
 @dataclass(frozen=True)
-class Incomplete(Approximation):
-    r"""Look at some pairs of rows only: O(n·pairs) time.
-
-    The rows are put in a random order, which does not depend on their values, and each is compared with the
-    `pairs` rows that follow it there:
-
-    .. math:: U = \frac{1}{|D|} \sum_{(i,j) \in D} h(x_i, x_j), \qquad
-              U^* = \frac{1}{|D|} \sum_{(i,j) \in D} \varepsilon_i \varepsilon_j h(x_i, x_j).
-
-    Parameters
-    ----------
-    pairs
-        With how many others a row is compared; from n − 1 on this is the exact test.
-
-    Notes
-    -----
-    Signs on the same pairs are right however many there are. Under the model terms of different pairs are
-    uncorrelated, and so are they with signs, so that both variances are the mean of h² over ∣D∣. With few
-    pairs, R fixed as n grows, the graph of pairs is sparse and both laws tend to the normal distribution with
-    this variance; with a fixed share of all pairs both tend to the same weighted sum of χ² variables; the
-    bootstrap need not be told which. Of 1000 rows, with 64 pairs, this test found less than :class:`Nystrom`
-    with its usual 127 landmarks in all eight departures of ``validation/power.md``, fine structure among
-    them, in two of them by no more than chance would do; it rests on no choice of landmarks.
-
-    References
-    ----------
-    Schrab, Kim, Guedj, Gretton (2022), Efficient aggregated kernel tests using incomplete U-statistics.
-
-    Examples
-    --------
-    >>> import goodstein as gs
-    >>> x = gs.families.StudentT(5.0, [0.0, 0.0]).sample(5000, rng=1)
-    >>> gs.ksd_test(x, gs.families.Normal([0, 0]), approximate=gs.Incomplete(200), rng=1).pvalue < 0.05
-    True
-    """
-
-    pairs: int = 128
-
-    def __post_init__(self) -> None:
-        check_count(self.pairs, "pairs", of="Incomplete")
-
-    def calibrate(
-        self, problem: Problem, signs: WildBootstrap, *, workers: Workers, rng: np.random.Generator
-    ) -> Calibration:
-        form = problem.form
-        # Orthogonal patterns are constant within blocks of rows, where all the pairs would be.
-        weights = replace(signs, signs="iid").weights(problem, form.n, rng)
-        assert isinstance(weights, IndependentSigns)
-        order = permutation(draw_seed(rng), form.n)
-        return Calibration(*band_forms(form, order, self.pairs, weights, workers=workers))
-
-    def told(self, n: int) -> str:
-        return f"{min(self.pairs, n - 1)} random pairs of each row (incomplete)"
-
-
-@dataclass(frozen=True)
 class Approximated(Null):
     """Random signs for an approximate statistic."""
 
     signs: WildBootstrap
-    approximation: Approximation
+    approximation: Nystrom
 
     def calibrate(self, problem: Problem, *, workers: Workers, rng: np.random.Generator) -> Calibration:
         if problem.form.factor is not None:
@@ -227,8 +154,8 @@ class Approximated(Null):
 
 def approximated(null: Null, approximation: Any) -> Approximated:
     """The null method of an approximate statistic, from the one of the exact statistic."""
-    if not isinstance(approximation, Approximation):
-        raise must("approximate", "Nystrom(), Incomplete() or None", approximation)
+    if not isinstance(approximation, Nystrom):
+        raise must("approximate", "Nystrom() or None", approximation)
     if null.refits:
         raise InputError(
             "does not take account of a fit to these very data, which FittedWildBootstrap and "

@@ -51,7 +51,7 @@ from goodstein.validation import as_generator
 
 ADVICE = (
     "Some thousand rows, taken at random, answer sooner and show all but small departures; "
-    'ksd_test(..., budget="1 min") takes all of them.'
+    "ksd_test(..., approximate=gs.Nystrom()) takes all of them."
 )
 """For very many rows."""
 

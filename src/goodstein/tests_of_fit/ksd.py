@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Literal
 
 from goodstein.constraints import check_flag
@@ -12,10 +11,9 @@ from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
-from goodstein.nulls.approximate import Approximation
+from goodstein.nulls.approximate import Nystrom
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator
-from goodstein.pipeline.budget import seconds
 from goodstein.pipeline.compose import compose, draw_seeds
 from goodstein.pipeline.run import run_test
 from goodstein.results.result import TestResult
@@ -24,10 +22,7 @@ from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
-ADVICE = (
-    'In near-linear time: approximate=gs.Nystrom() or gs.Incomplete(), or a stated budget, budget="1 min". '
-    "workers=client brings the cores of a Dask cluster."
-)
+ADVICE = "In near-linear time: approximate=gs.Nystrom(). workers=client brings the cores of a Dask cluster."
 """For tests of very many rows."""
 
 
@@ -41,8 +36,7 @@ def ksd_test(
     null: Null | Literal["auto"] | None = None,
     tolerance: float | None = None,
     weights: ArrayLike | None = None,
-    approximate: Approximation | None = None,
-    budget: float | str | None = None,
+    approximate: Nystrom | None = None,
     workers: Workers = None,
     rng: RNG = None,
     audit: bool = True,
@@ -96,13 +90,8 @@ def ksd_test(
         or those of a survey; see :class:`Weighted`, which other tests take. With random signs or
         :class:`Spectral`; a note says how many rows of equal weight they are worth.
     approximate
-        None is the exact test, whose time grows with n². :class:`Nystrom` and :class:`Incomplete` test the
-        same null hypothesis in time that grows with n, by random signs too, and find less.
-    budget
-        A time for the call, in seconds or as ``"30 s"``, ``"1 min"`` or ``"2 h"``: the test is exact where an
-        estimate says that it can be done, otherwise :class:`Nystrom` with as many landmarks as fit, and the
-        result says which. The estimate comes from timing a small part, so the choice depends on the machine;
-        for the same p-value everywhere name `approximate`. It bounds no time by force.
+        None is the exact test, whose time grows with n². :class:`Nystrom` tests the same null hypothesis in
+        time that grows with n, by random signs too, and finds less.
     workers
         Threads, -1 for all cores, or a :class:`concurrent.futures.Executor` or Dask client; the result is the
         same for all of them. Interrupted, the test cancels what waits there.
@@ -129,19 +118,18 @@ def ksd_test(
     True
     """
     check_flag(audit, "audit")
-    seeds, start = draw_seeds(as_generator(rng)), time.perf_counter()
-    end = None if budget is None else start + seconds(budget)
-    if sum(choice is not None for choice in (tolerance, approximate, budget)) > 1:
-        raise InputError("`tolerance`, `approximate` and `budget` exclude each other. Pass one of them.")
+    seeds = draw_seeds(as_generator(rng))
+    if tolerance is not None and approximate is not None:
+        raise InputError("`tolerance` and `approximate` exclude each other. Pass one of them.")
     with watching(progress, advice=ADVICE), one_blas_thread():
         observed = weighted(data, weights)
-        exact = tolerance is None and approximate is None and budget is None
+        exact = tolerance is None and approximate is None
         problem = compose(observed, model, domain, operator, kernel, seeds, weighted=exact)
         if tolerance is not None:
             return tolerant_test(problem, tolerance, null=null, workers=workers, seeds=seeds, audit=audit)
-        if approximate is not None or budget is not None:
+        if approximate is not None:
             return approximate_test(
-                problem, approximate, end, null=null, workers=workers, seeds=seeds, audit=audit
+                problem, approximate, null=null, workers=workers, seeds=seeds, audit=audit
             )
         return run_test(problem, null=null, workers=workers, seeds=seeds, audit=audit)
 
