@@ -140,7 +140,7 @@ class FitAgain(Refitting):
         model, own, theirs = self.results.model, Paired.of_fit(self.results).covariates, data.covariates
         if own.shape != theirs.shape or not np.array_equal(own[places(own)], theirs[places(theirs)]):
             raise InputError(
-                f"The regression was fitted to {len(own)} rows, and these {len(theirs)} have other covariates.",
+                f"The {len(own)} rows of the regression have other covariates than these {len(theirs)}.",
                 remedy="Pass a function that fits: ParametricBootstrap(fit).",
             )
         # Exposures and weights are kept in the order of the fit.
