@@ -525,6 +525,13 @@ def test_regressions_of_statsmodels_are_tested_with_their_fit_taken_account_of()
         x, right.model.endog, right, null=gs.ParametricBootstrap(right, 39), rng=1
     )
     assert again.pvalue > 0.05
+    order = rng.permutation(200)
+    permuted = gs.ksd_test(
+        (x[order], right.model.endog[order]), right, null=gs.ParametricBootstrap(right, 39), rng=1
+    )
+    assert 0.05 < permuted.pvalue < 1.0  # 1.0 where samples were fitted to the covariates of other rows
+    with pytest.raises(gs.InputError, match="other covariates"):
+        gs.ksd_test((x[:100], right.model.endog[:100]), right, null=gs.ParametricBootstrap(right, 9), rng=1)
     operator = gs.Jumps("edges", units="root")
     assert gs.conditional_ksd_test(x, wrong.model.endog, wrong, operator=operator, rng=1).pvalue < 0.05
     for call, message in [

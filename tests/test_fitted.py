@@ -27,6 +27,7 @@ from goodstein.families import (
     LogisticNormal,
     Normal,
     PiecewiseExponential,
+    Poisson,
     PoissonProcess,
     Potts,
     ProbabilisticPCA,
@@ -255,10 +256,22 @@ def test_data_too_large_to_be_squared_are_not_taken_for_fitted():
 def test_states_of_a_lattice_are_recognised_where_there_are_enough_of_them():
     few, many = (np.sign(x(200, d)) for d in (2, 12))
     assert not Ising.fit(few, penalty=0.1).provenance.concerns(np.sign(x(200, 2, seed=1)))
-    assert not Ising.fit(few, penalty=0.1).provenance.concerns(few[::-1])  # nobody could tell
+    assert Ising.fit(few, penalty=0.1).provenance.concerns(few[::-1])  # a fit does not see the order
     model = Ising.fit(many, penalty=0.1)
     assert model.provenance.concerns(many[::-1]) and model.provenance.concerns(many[:100])
     assert not model.provenance.concerns(np.sign(x(200, 12, seed=1)))
+
+
+def test_a_fit_to_few_values_is_known_in_any_order():
+    counts = np.random.default_rng(0).poisson(0.5, 60)
+    model = Poisson.fit(counts)
+    orders = (counts, np.random.default_rng(1).permutation(counts), np.sort(counts))
+    assert {repr(gs.ksd_test(order, model, rng=1).null) for order in orders} == {
+        repr(gs.FittedWildBootstrap())
+    }
+    # Other counts from the same law are hardly ever these.
+    others = [np.random.default_rng(seed).poisson(0.5, 60) for seed in range(1, 100)]
+    assert sum(model.provenance.concerns(other[:, None].astype(float)) for other in others) <= 5
 
 
 def test_whole_days_are_recognised_and_other_patients_are_not():

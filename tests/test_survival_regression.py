@@ -14,7 +14,6 @@ import scipy.stats
 import goodstein as gs
 from goodstein.adapters.durations import as_survival_model
 from goodstein.data.rows import SeenTimes
-from goodstein.nulls.fitted import Around
 from goodstein.stein.pairwise import Pairwise, repeated
 from goodstein.survival.covariates import covariate_kernel
 from goodstein.survival.cox import RiskSets
@@ -401,19 +400,6 @@ def test_regressions_are_looked_at_with_a_wide_kernel():
         found += result.pvalue <= 0.05
     assert found >= 4
     assert result.operator.transform == "cdf" and result.kernel == gs.Gaussian(0.5)
-
-
-def test_the_slopes_are_those_of_the_features():
-    """The correction's features at θ̂ ± step are those of a regression with such coefficients."""
-    data = draw(60)
-    model = as_survival_model(weibull_fit(frame_of(data)))
-    problem = gs.ksd_test(data_named(data, model), model, rng=1).asked[0]
-    around = Around(gs.FittedWildBootstrap().influence_on(problem))
-    joined, steps = around._features(problem)
-    moved = model.moved(model.design.scaled(data.covariates)[:, 0] * steps[0])
-    t, z = data.durations, data.covariates
-    expected = -np.expm1(-moved.cumulative_hazard(t, z))
-    np.testing.assert_allclose(joined.inner.end.points[60:120, 0], expected, atol=1e-12)
 
 
 def data_named(data, model):

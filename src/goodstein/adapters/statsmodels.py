@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.conditional.binary import BinaryRegression
 from goodstein.conditional.counts import CountRegression
@@ -131,24 +132,32 @@ class RegressionInfluence:
 
 @dataclass(frozen=True)
 class FitAgain(Refitting):
-    """The same regression, fitted to other counts at the same covariates."""
+    """The same regression, fitted to other outcomes at the same covariates, in any order."""
 
     results: Any
 
     def __call__(self, data: Paired) -> Any:
-        model = self.results.model
-        if len(data) != len(model.exog):
+        model, own, theirs = self.results.model, Paired.of_fit(self.results).covariates, data.covariates
+        if own.shape != theirs.shape or not np.array_equal(own[places(own)], theirs[places(theirs)]):
             raise InputError(
-                f"The regression was fitted to {len(model.exog)} rows, and these are {len(data)}.",
+                f"The {len(own)} rows of the regression have other covariates than these {len(theirs)}.",
                 remedy="Pass a function that fits: ParametricBootstrap(fit).",
             )
+        # Exposures and weights are kept in the order of the fit.
+        outcomes = np.empty(len(own))
+        outcomes[places(own)] = data.outcomes[places(theirs), 0]
         again: Callable[..., Any] = type(model)
         options = {key: value for key, value in model._get_init_kwds().items() if value is not None}
         with heard():  # warnings of single samples
-            fitted = again(data.outcomes[:, 0], model.exog, **options)
+            fitted = again(outcomes, model.exog, **options)
             if "GLM" in bases(model):
                 return fitted.fit()
             return fitted.fit(start_params=np.asarray(self.results.params), disp=0, maxiter=500)
 
     def __repr__(self) -> str:
         return f"statsmodels' {type(self.results.model).__name__}"
+
+
+def places(covariates: Array) -> npt.NDArray[np.intp]:
+    """Which row stands where once they are sorted, (n,)."""
+    return np.lexsort(covariates.T)

@@ -113,7 +113,10 @@ def _which(known: BoolArray, rows: int = 0) -> str:
 def _uncorrectable(model: AnyModel, influence: Callable[[Any], Influence], observations: Any) -> str:
     """Why nothing can correct for this very fit, and what to do; empty where something can."""
     try:
-        away = influence(observations).unsolved
+        found = influence(observations)
+        if not found.likelihood:  # then derivatives of the log density are needed
+            model.log_likelihood(observations)
+        away = found.unsolved
     except InputError as error:
         return f"Nothing takes account of this fit. {error}"
     return (

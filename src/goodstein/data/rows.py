@@ -42,11 +42,11 @@ class SeenRows:
     they are more like these rows than independent data with as many repetitions would be. With a_v and b_v
     the numbers of times that a value v occurs among m rows and n data, Σ(a_v/m − b_v/n)² is about
     (1/m + 1/n)(1 − r)·χ²_ν/ν for independent data, r the share of pairs within either that are equal and
-    ν = 1/r; recognised is what falls short of the quantile at 10⁻⁶. Recognised are also these rows in any
-    order, and the `whole` data that they are a part of in their order, unless chance could have made that
-    too. So a few rows used twice can go unnoticed among rounded data, and where there are few states even
-    many. Rows that were changed in between, if only by a unit, are not recognised; single precision is no
-    change.
+    ν = 1/r; recognised is what falls short of the quantile at 10⁻⁶. Recognised are also these rows, and the
+    `whole` data that they are a part of, in any order, since a fit does not see the order, unless there are
+    so few that chance makes the same rows again. So a few rows used twice can go unnoticed among rounded
+    data, and where there are few states even many. Rows that were changed in between, if only by a unit, are
+    not recognised; single precision is no change.
     """
 
     def __init__(self, data: Any, *, discrete: bool = False, whole: Any = None) -> None:
@@ -115,10 +115,8 @@ class SeenRows:
         return bool(gammainc(0.5 / equal, 0.5 / equal * max(ratio, 0.0)) < CHANCE)
 
     def _the_same(self, rows: Array, counts: Counter[bytes]) -> bool:
-        """Whether the data are these rows, in any order, or those that they are a part of, in the same."""
-        if counts == self._counts and _log_chance(counts) < np.log(CHANCE):
-            return True
-        if _digest(rows) not in (_digest(self.values), self._whole):
+        """Whether the data are these rows, or those that they are a part of, in any order."""
+        if counts != self._counts and _digest(rows) != self._whole:
             return False
         if len(rows) == 1:
             # One observation of many numbers, such as a graph: how often each number occurs in it.
@@ -127,15 +125,6 @@ class SeenRows:
         seen = np.array([self._counts[key] for key in counts], np.float64)
         often = np.fromiter(counts.values(), np.float64, len(counts))
         return bool(often @ np.log(np.maximum(seen, 0.5) / len(self)) < np.log(CHANCE))
-
-
-def _log_chance(counts: Counter[bytes]) -> float:
-    """log of the probability that as many rows, drawn with these frequencies, have these very counts."""
-    from scipy.special import gammaln
-
-    often = np.fromiter(counts.values(), np.float64, len(counts))
-    n = often.sum()
-    return float(gammaln(n + 1.0) + (often * np.log(often / n) - gammaln(often + 1.0)).sum())
 
 
 class SeenPredictions(SeenRows):
@@ -270,4 +259,5 @@ def _is_single(rows: Array) -> bool:
 
 
 def _digest(rows: Array) -> bytes:
-    return hashlib.blake2b(rows.tobytes(), digest_size=16).digest()
+    """The same for rows in another order."""
+    return hashlib.blake2b(b"".join(sorted(_keys(rows))), digest_size=16).digest()

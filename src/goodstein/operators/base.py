@@ -67,10 +67,6 @@ class Operator(ABC):
     def features(self, model: Any, domain: Domain, data: Any) -> Features:
         """The operator at each observation; see :class:`goodstein.SteinFeatures`."""
 
-    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> Features:
-        """The features of another model close by, with the random numbers of the first, if there are any."""
-        return self.features(nearby, domain, data)
-
     def features_beside(self, features: Features, model: Any, domain: Domain, others: Any) -> Features | None:
         """Features of the data, followed by those of other observations; None where that cannot be.
 

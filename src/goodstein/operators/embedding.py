@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -110,20 +110,14 @@ class MeanEmbedding(Operator):
         drawn = self._kept(lambda: self._drawn(model, domain, n), n, model, domain)
         return EmbeddingFeatures(self.points(domain, data), drawn)
 
-    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> EmbeddingFeatures:
-        """Draws of the first model, weighted by the ratio of both densities, where these are known."""
-        if nearby is model or not (model.has_logpdf and nearby.has_logpdf):
-            return self.features(nearby, domain, data)
-        return EmbeddingFeatures(self.points(domain, data), self._drawn(model, domain, len(data), nearby))
-
     def features_beside(
         self, features: Any, model: Any, domain: Domain, others: Any
     ) -> EmbeddingFeatures | None:
         """The others are compared with all draws of the data: fewer would make a function of them rough."""
         return EmbeddingFeatures(features.observations, features.drawn, self.points(domain, others))
 
-    def _drawn(self, model: Any, domain: Domain, n: int, nearby: Any = None) -> Drawn:
-        """Draws for n observations, and landmarks; with weights for a model close by."""
+    def _drawn(self, model: Any, domain: Domain, n: int) -> Drawn:
+        """Draws for n observations, and landmarks."""
         rng = np.random.default_rng([self.seed, 5])
         # Some samplers return their draws in an order, such as one component of a mixture after another.
         drawn = rng.permutation(draw(model, domain, n * self.draws + self.landmarks, rng))
@@ -132,11 +126,7 @@ class MeanEmbedding(Operator):
             drawn = np.maximum(drawn, np.finfo(float).tiny)
         landmarks, drawn = drawn[: self.landmarks], drawn[self.landmarks :]
         others = self.points(domain, drawn).reshape(n, self.draws, -1)
-        weights = None
-        if nearby is not None:
-            ratio = np.exp(nearby.logpdf(drawn) - model.logpdf(drawn))
-            weights = (ratio / ratio.mean()).reshape(n, self.draws)
-        return Drawn(drawn, others, self.points(domain, landmarks), weights)
+        return Drawn(drawn, others, self.points(domain, landmarks))
 
     def points(self, domain: Domain, x: Array) -> Array:
         """Where the kernel looks."""
@@ -230,7 +220,6 @@ class Drawn(Located):
     rows: Array
     others: Array
     landmarks: Array
-    weights: Array | None = None
     _kept: Kept = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -241,13 +230,6 @@ class Drawn(Located):
     def points(self) -> Array:
         """The landmarks: a kernel that is fitted to the data would tell them from draws of the model."""
         return self.landmarks
-
-    def joined(self, others: Sequence[Drawn]) -> Drawn:
-        """These and the others, one after another, seen at the landmarks of these."""
-        parts = [self, *others]
-        weights = [np.ones(p.others.shape[:2]) if p.weights is None else p.weights for p in parts]
-        rows, points = np.concatenate([p.rows for p in parts]), np.concatenate([p.others for p in parts])
-        return Drawn(rows, points, self.landmarks, np.concatenate(weights))
 
     @cached_property
     def frame(self) -> Frame:
@@ -283,8 +265,6 @@ class Seen:
         self.means = np.empty((n, self.root.shape[1]))
         for rows in cut(0, n, max(1, CHUNK // m)):
             each = self.at(drawn.others[rows].reshape(-1, k)).reshape(-1, m, len(self.marks))
-            if drawn.weights is not None:
-                each *= drawn.weights[rows, :, None]
             self.means[rows] = each.mean(axis=1) @ self.root
 
     def projected(self, points: Array) -> Array:
@@ -321,11 +301,6 @@ class EmbeddingFeatures(Located):
     @property
     def shared(self) -> Located:
         return self.drawn
-
-    def joined(self, others: Sequence[EmbeddingFeatures]) -> EmbeddingFeatures:
-        """These and the others, one after another, seen at the landmarks of these."""
-        observations = np.concatenate([part.observations for part in (self, *others)])
-        return EmbeddingFeatures(observations, self.drawn.joined([other.drawn for other in others]))
 
     def form(self, kernel: Kernel) -> LowRankForm:
         """τ τᵀ with τ_i = [k(x_i, Z) − mean_b k(y_ib, Z)] k(Z, Z)^(−½)."""

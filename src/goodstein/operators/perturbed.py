@@ -127,10 +127,6 @@ class Perturbed(Operator):
             raise InputError(_none(model))
         return moved(modes, model, domain, data)
 
-    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Array) -> LabelFeatures:
-        """Between the modes of the first model."""
-        return moved(self.found(model, domain, data), nearby, domain, data)
-
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Array) -> FiniteFeatures:
         """The others between the same modes."""
         assert isinstance(features, LabelFeatures)

@@ -137,12 +137,6 @@ class Regularised(Wrapping):
 
     def features(self, model: Any, domain: Domain, data: Any) -> RegularisedFeatures | DrawnFeatures:
         """Those of the operator inside, at the data and at the reference points."""
-        return self.features_near(model, model, domain, data)
-
-    def features_near(
-        self, model: Any, nearby: Any, domain: Domain, data: Any
-    ) -> RegularisedFeatures | DrawnFeatures:
-        """Reference points are drawn from the first model, whichever of both is tested."""
         n, inner = len(data), self.inner(domain)
         drawn, m = self._plan(model, data)
         if drawn:
@@ -151,7 +145,7 @@ class Regularised(Wrapping):
                 reference = self._kept(
                     lambda: Reference(draw(model, domain, m, np.random.default_rng(seed))), m, model, domain
                 )
-                joint = inner.features_near(model, nearby, domain, np.vstack([data, reference.draws]))
+                joint = inner.features(model, domain, np.vstack([data, reference.draws]))
             except (InputError, ScoreError, SamplingError) as error:
                 inner.features(model, domain, data)  # an error here is about the user's own rows
                 raise type(error)(
@@ -163,7 +157,7 @@ class Regularised(Wrapping):
         if self.fraction is not None:
             order = np.random.default_rng([self.seed, 3]).permutation(n)
             reference, rest = np.sort(order[:m]), np.sort(order[m:])
-        features = inner.features_near(model, nearby, domain, data)
+        features = inner.features(model, domain, data)
         return RegularisedFeatures(features, reference, rest, n, float(self.strength))
 
     def stacked(self, model: Any, domain: Domain, data: Any, count: int) -> DrawnFeatures | None:

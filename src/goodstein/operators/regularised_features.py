@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,7 @@ from goodstein.operators.regularised_form import (
     ridge_of,
     whole,
 )
-from goodstein.stein.features import Features, SteinFeatures, joined_features
+from goodstein.stein.features import Features, SteinFeatures
 from goodstein.stein.forms import BlockForm, LowRankForm, finite_diagonal
 from goodstein.types import Array
 
@@ -45,17 +44,6 @@ class RegularisedFeatures(Located):
     def points(self) -> Any:
         """Those of all data, so that the bandwidth is that of the plain test."""
         return self.inner.points[: self.n_data]
-
-    def joined(self, others: Sequence[RegularisedFeatures]) -> RegularisedFeatures | None:
-        """The tested rows of these and of the others; the reference points stay those of the first."""
-        inner = joined_features(self.inner, [other.inner for other in others])
-        if inner is None or self.n_data > len(self.rest):
-            return None
-        parts = [self, *others]
-        lengths = [int(max(part.rest[-1], part.reference[-1])) + 1 for part in parts]
-        starts = np.cumsum([0, *lengths[:-1]])
-        rest = [part.rest + start for part, start in zip(parts, starts, strict=True)]
-        return replace(self, inner=inner, rest=np.concatenate(rest))
 
     def beside(self, inner: Features, count: int) -> RegularisedFeatures:
         """With so many other observations at the end of the features inside, to be looked at too."""
@@ -103,17 +91,6 @@ class DrawnFeatures(Located):
     @cached_property
     def shared(self) -> Located:
         return self.reference.seen(self.inner, self.n)
-
-    def joined(self, others: Sequence[DrawnFeatures]) -> RegularisedFeatures | None:
-        """The observations of these and of the others; the reference points stay those of the first."""
-        inner = joined_features(self.inner, [other.inner for other in others])
-        if inner is None:
-            return None
-        drawn = len(self.reference.draws)
-        starts = np.cumsum([0, *(part.n + len(part.reference.draws) for part in (self, *others))])
-        rest = [start + np.arange(part.n) for part, start in zip((self, *others), starts[:-1], strict=True)]
-        reference = np.arange(self.n, self.n + drawn)
-        return RegularisedFeatures(inner, reference, np.concatenate(rest), self.n, self.strength)
 
     def beside(self, inner: Features, count: int) -> RegularisedFeatures:
         """With so many other observations at the end of the features inside, to be looked at too."""

@@ -35,6 +35,7 @@ from goodstein.errors import (
 from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
+from goodstein.nulls.fitted import FittedWildBootstrap
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import (
     Langevin,
@@ -110,6 +111,8 @@ def observed_checks(
     found = check_fitted(
         problem.model, problem.observations, corrected=corrected, advice=advice, weighted=weighted
     )
+    if isinstance(null, FittedWildBootstrap):
+        found += null.few(problem)
     found += [*check_rounding(problem), *check_flags(problem.model, problem.data)]
     found += check_ranks(problem)
     # Of the library's own distributions its tests have asked that.

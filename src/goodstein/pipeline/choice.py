@@ -57,6 +57,9 @@ def choose_null(
         if not replicated:
             return _of_one(problem)
         if (corrected := FittedWildBootstrap.where_known(problem, n_resamples)) is not None:
+            again = problem.model.provenance.refit is not None and problem.model.has_sample
+            if again and corrected.few(problem):
+                return Choice(ParametricBootstrap(None, SAMPLES[-1]), "fits every simulated sample anew")
             return Choice(corrected, "takes account of the fit of the model to these very data")
         if not (named or automatic):
             return Choice(WildBootstrap(n_resamples))

@@ -62,14 +62,6 @@ class DrawnView(FiniteView):
         inner: EmbeddingFeatures = stacked_of(self._embedding(domain), model, domain, data, count)
         return self._compared(inner, model, domain, data)
 
-    def features_near(self, model: Any, nearby: Any, domain: Domain, data: Any) -> FiniteFeatures:
-        """With the draws of the first model, weighted, where that is possible.
-
-        The functions stay those of the first: to first order only what their mean is counts.
-        """
-        inner = self._embedding(domain).features_near(model, nearby, domain, data)
-        return self._compared(inner, model, domain, data)
-
     def features_beside(self, features: Any, model: Any, domain: Domain, others: Any) -> FiniteFeatures:
         """The others are compared with all draws of the data."""
         drawn = features.drawn
@@ -118,8 +110,6 @@ class DrawnView(FiniteView):
         for rows in cut(0, n, max(1, CHUNK // m)):
             seen = functions(every[m * rows.start : m * rows.stop])
             each = seen.reshape(-1, m, seen.shape[1])
-            if drawn.weights is not None:
-                each = each * drawn.weights[rows, :, None]
             means.append(each.mean(axis=1))
         return functions, np.concatenate(means)
 
