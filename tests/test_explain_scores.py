@@ -47,8 +47,8 @@ def test_shift_and_spread_are_those_of_the_moments(d, shift, factor):
     x = white(d=d)
     x[:, 0] = factor * x[:, 0] + shift
     expected = {1: [shift, np.log(factor)], 2: [shift, 0, np.log(factor), 0, 0]}[d]
-    # Some rows take the steps and all of them the last, which leaves the square of the error.
-    assert_allclose(effects(x, lambda y: -y), expected, atol=0.01 * max(1, abs(shift)))
+    # The last step leaves the square of an error of .01.
+    assert_allclose(effects(x, lambda y: -y), expected, atol=0.001 * max(1, abs(shift)))
 
 
 def test_shift_along_a_strong_correlation():
@@ -116,7 +116,7 @@ def mixture(y):
 
 @pytest.mark.parametrize(("middle", "expected"), [(2.0, -2.0), (12.0, 8.0)])
 def test_of_several_modes_the_nearest_counts(middle, expected):
-    found = explained(white() + [middle, 0], mixture)
+    found = explained(white() + np.array([middle, 0.0]), mixture)
     assert found.findings[0].view == "mean of column 0"
     assert_allclose(found.findings[0].effect, expected, atol=0.1)
     both = white() + np.column_stack([np.tile([-4.0, 4.0], 200), np.zeros(400)])
@@ -162,4 +162,4 @@ def test_few_evaluations_of_the_score():
     result = gs.ksd_test(x, gs.Model(score=score), null=gs.WildBootstrap(19), rng=1)
     asked.clear()
     result.explain()
-    assert sum(asked) <= 3 * len(x)
+    assert sum(asked) <= 4 * len(x)

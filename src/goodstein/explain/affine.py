@@ -43,7 +43,7 @@ ROUNDS, HALVINGS, GAIN = 40, 8, 0.3
 tails need 20 steps from 10 standard deviations away."""
 
 CLOSE, FAR, STEP = 0.01, 3.0, 0.05
-"""Largest error of the equations after the steps, of which the last one leaves the square; longest shift of a
+"""Largest error of the equations after the steps, of which a last one leaves the square; longest shift of a
 step and largest factor on a scale; and difference for derivatives, in standard deviations."""
 
 
@@ -75,8 +75,14 @@ def effects_of(problem: Problem) -> Effects | None:
     some = np.unique(np.linspace(0, n - 1, max(SOME, EACH * m)).astype(np.intp))
     try:
         with np.errstate(all="ignore"):
-            y = moved_back(score, x[some])
-            found = None if y is None else _effects(score, x, y, some, ways)
+            start = moved_back(score, x[some])
+            if start is None:
+                return None
+            ones = np.column_stack([np.ones(n), x])
+            # What some rows leave may be larger than the error of many.
+            whole = ones @ np.linalg.lstsq(ones[some], start[0], rcond=None)[0]
+            solved = moved_back(score, whole)
+            found = None if solved is None else _effects(score, x, *solved, some, ways)
     except (InputError, np.linalg.LinAlgError):  # no score at moved rows, or no variance
         return None
     return found if found is not None and np.isfinite(found.influences).all() else None
@@ -91,8 +97,8 @@ def _white(y: Array) -> tuple[Array, Array]:
     return y.mean(axis=0), np.linalg.cholesky(np.atleast_2d(np.cov(y.T, bias=True)))
 
 
-def moved_back(score: Score, x: Array) -> Array | None:
-    """Rows that solve the equations; None where the steps do not get there."""
+def moved_back(score: Score, x: Array) -> tuple[Array, Array] | None:
+    """Rows that solve the equations, and their scores; None where the steps do not get there."""
     y, s, scales = x, score(x), _white(x)[1]
     for _ in range(ROUNDS):
         mean, root = _white(y)
@@ -100,7 +106,7 @@ def moved_back(score: Score, x: Array) -> Array | None:
         slope, product = t.mean(axis=0), -t.T @ z / len(z)
         values, vectors = np.linalg.eigh(0.5 * (product + product.T))
         if max(np.abs(slope).max(), np.abs(values - 1.0).max()) < CLOSE:
-            return y
+            return y, s
         # Rows where the density is no hill are spread out until it is one.
         rise = 0.5 * np.log(np.clip(values, 1.0 / FAR**2, FAR**2))
         shift = vectors @ (vectors.T @ slope / np.maximum(np.abs(values), 1e-8))
@@ -118,11 +124,9 @@ def moved_back(score: Score, x: Array) -> Array | None:
     return None
 
 
-def _effects(score: Score, x: Array, solved: Array, some: Index, ways: Array) -> Effects:
-    """The last step, at all rows, and the influence of each."""
-    ones = np.column_stack([np.ones(len(x)), x])
-    y = ones @ np.linalg.lstsq(ones[some], solved, rcond=None)[0]
-    s, (mean, root) = score(y), _white(y)
+def _effects(score: Score, x: Array, y: Array, s: Array, some: Index, ways: Array) -> Effects:
+    """The last step, and the influence of each row."""
+    mean, root = _white(y)
     scales, others = (x @ ways).std(axis=0), np.linalg.norm(root.T @ ways, axis=0)
     # Columns u of the data and v of the model's rows, in their standard deviations, and scores a along v.
     along = root @ root.T @ ways / others

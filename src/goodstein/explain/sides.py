@@ -41,7 +41,8 @@ SOLVED = (
 )
 DIRECTIONS = (
     "The model has no sampler: its score says in which direction location, spread and correlation are off, "
-    "but not how far, and whether skewness and tails are off. With a sampler they are compared as such."
+    "but not how far, and whether skewness and tails are off. Columns that depend on one that is off may be "
+    "named with it. With a sampler they are compared as such."
 )
 """Notes where the effects of models without a sampler can be solved for, and elsewhere."""
 
