@@ -62,9 +62,9 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
         # Of a fit to all rows nothing is known that could be said of some.
         problem, null = problem.with_data(problem.data.take(evenly)), None
         notes.append(f"{ROWS_AT_MOST} of the {whole} rows were looked at, evenly spaced.")
-    side, n = side_of(problem, rng), len(problem.data)
-    seeds = [draw_seed(rng) for _ in range(3)]
     fit = fit_of(problem, null)
+    side, n = side_of(problem, rng, fit.matters), len(problem.data)
+    seeds = [draw_seed(rng) for _ in range(3)]
     values, psi = side.measure(problem.observations)
     reference, bounds = side.reference(), side.bounds()
     # Noise of m draws adds n/8m of a variance for each parameter, at most: the steps are of four errors.
@@ -116,7 +116,7 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
     return explained(side.look, problem.observations, compared, limits, unseen, noise, scores, about, chosen)
 
 
-def side_of(problem: Problem, rng: np.random.Generator) -> Side:
+def side_of(problem: Problem, rng: np.random.Generator, fitted: bool) -> Side:
     """Data and model as they are asked; raises where there is nothing to ask."""
     data, model = problem.data, problem.model
     if not data.replicated:
@@ -155,7 +155,7 @@ def side_of(problem: Problem, rng: np.random.Generator) -> Side:
             f"explain() compares data on {domain!r} with draws, and {model.name} has no sampler.",
             remedy=f"{model.sampler_advice}.",
         )
-    return Scored(problem, rng)
+    return Scored(problem, rng, fitted)
 
 
 def sampled(side: Side, kinds: Sequence[str], reference: Array, bounds: Bounds, n: int, seed: int) -> Stretch:
@@ -169,11 +169,11 @@ def sampled(side: Side, kinds: Sequence[str], reference: Array, bounds: Bounds, 
 
 def resampled(side: Side, kinds: Sequence[str], bounds: Bounds, n: int, seed: int) -> Stretch:
     """How far z is from normal in samples of the data's own rows, about the quantities of the data."""
-    rows, data, z = min(n, ROWS), side.problem.data, []
-    middle, _ = side.measure(data.take(np.arange(n)).observations)
+    rows, z = min(n, ROWS), []
+    middle, _ = side.of_rows(np.arange(n))
     for k in range(SAMPLES):
         chosen = np.random.default_rng([seed, k]).integers(0, n, rows)
-        values, psi = side.measure(data.take(chosen).observations)
+        values, psi = side.of_rows(chosen)
         z.append(compare(values, psi, middle, bounds).z)
     found = np.array(z)
     # Where the variance follows from the mean, samples of data with another mean say nothing of it.

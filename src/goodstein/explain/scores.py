@@ -3,61 +3,81 @@ r"""Views of a model without a sampler: by Stein's identity, how far its score s
 With (y, a, G) the features of the domain's own operator for one column, E_q[a φ(y) + G φ′(y)] = 0 for every
 function φ. In v = (y − median)/scale:
 
-* φ = 1: location. For data that are the model moved by Δ the mean is −Δ E s² to first order.
-* φ = v: spread. For the model stretched by 1 + ε the mean of f = s v + v′ is −ε E f².
+* φ = 1: location. For data that are the model moved by a small Δ the mean is −Δ E s².
+* φ = v: spread. For the model stretched by 1 + ε, ε small, the mean of f = s v + v′ is −ε E f².
 * φ_j = v_k and φ_k = v_j: the correlation of two columns.
 * φ even and of mean zero: skewness; φ odd and of mean slope zero: tails. Both are bounded, and blind to first
   order to a normal model's location and spread, which the others see.
 
-What is told is −mean f / mean f², the size of the change that the score implies, along the change that f
-itself is the derivative of. It is an approximation, and its sentences say so.
+Whether a view fails is decided by these means. How far location, spread and correlation are off is estimated
+by :mod:`goodstein.explain.affine`. Where that is not possible sentences give the direction alone, and numbers
+are −mean f / mean f², which is the change to first order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from goodstein.domains import Domain
+from goodstein.explain.affine import Effects
 from goodstein.explain.columns import MOST
 from goodstein.explain.views import Look, Sentence, Told, View, quoted
 from goodstein.operators.views.columns import selected
 from goodstein.operators.views.moments import Moments
+from goodstein.stein.features import SteinFeatures
 from goodstein.types import Array
+
+KINDS = ("mean", "spread", "skewness", "tails")
+UNITS = {"mean": "units of the column", "spread": "ratio", "correlation": "difference of correlations"}
+"""Units of effects that can be solved for."""
 
 
 class Scores(Look):
-    """Location, spread, skewness and tails of each column, and correlations on R^d and boxes."""
+    """Location, spread, skewness and tails of each column, and correlations on R^d and boxes.
 
-    def __init__(self, domain: Domain, names: Sequence[str]) -> None:
+    With `scales`, the standard deviations of the columns, (d,), effects are those of
+    :mod:`goodstein.explain.affine`.
+    """
+
+    def __init__(self, domain: Domain, names: Sequence[str], scales: Array | None = None) -> None:
         self._domain, d = domain, len(names)
         flat = domain.basis is None and domain.flat
         self._pairs = list(combinations(range(d), 2)) if flat and 1 < d <= MOST else []
-        self.views = [
-            View(f"{kind} of {name}", kind, (name,), sentence(quoted(name)), unit)
-            for kind, sentence, unit in KINDS
-            for name in names
-        ]
-        self.views += [
-            View(
-                f"correlation of {names[j]}, {names[k]}",
-                "correlation",
-                (names[j], names[k]),
-                _correlation(f"{quoted(names[j])} and {quoted(names[k])}"),
-                "implied change of the correlation",
-            )
-            for j, k in self._pairs
-        ]
+        looked_at: list[tuple[str, tuple[int, ...]]] = [(kind, (j,)) for kind in KINDS for j in range(d)]
+        looked_at += [("correlation", pair) for pair in self._pairs]
+        parts = scales is not None and domain.basis is not None
+        self.views = []
+        for kind, places in looked_at:
+            columns = tuple(names[j] for j in places)
+            said = " and ".join(quoted(f"log({name}/others)" if parts else name) for name in columns)
+            scale = float(scales[places[0]]) if scales is not None and kind in UNITS else None
+            name, sentence = f"{kind} of {', '.join(columns)}", _sentence(kind, said, scale)
+            unit = "standardised Stein moment" if scale is None else UNITS[kind]
+            view = View(name, kind, columns, sentence, unit, "ratio" if unit == UNITS["spread"] else "plain")
+            self.views.append(view)
 
     def measure(self, observations: Any, *, influence: bool = True) -> tuple[Array, Array]:
         raise NotImplementedError  # the model has a part in it
 
     def under(self, model: Any, observations: Array) -> tuple[Array, Array]:
-        """Implied changes, (v,), and their influences, (n, v)."""
-        inner = Moments(0).on(self._domain).square(model, self._domain, observations)
+        """Changes to first order, (v,), and their influences, (n, v)."""
+        return self._of(Moments(0).on(self._domain).square(model, self._domain, observations))
+
+    def told(self, solved: Effects) -> tuple[Array, Array]:
+        """Effects, (v,), and influences, (n, v), with skewness and tails of the rows that were moved back."""
+        d, moments = self._domain.dim, self._of(solved.features)
+        value, influence = (
+            np.concatenate([own[..., : 2 * d], other[..., 2 * d : 4 * d], own[..., 2 * d :]], axis=-1)
+            for own, other in zip(solved[:2], moments, strict=True)
+        )
+        return value[: len(self.views)], influence[:, : len(self.views)]
+
+    def _of(self, inner: SteinFeatures) -> tuple[Array, Array]:
+        """The same of features."""
         found: list[list[Array]] = [[], [], [], []]
         scaled = []
         for j in range(self._domain.dim):
@@ -82,46 +102,18 @@ class Scores(Look):
         return values, sign * (f - f.mean(axis=0)) / size
 
 
-def _location(column: str) -> Sentence:
+def _sentence(kind: str, columns: str, scale: float | None) -> Sentence:
+    head = f"{'location' if kind == 'mean' else kind} of {columns}"
+
     def sentence(told: Told) -> str:
-        shift = f"{told.figure(told.effect)} of its scale {told.interval}"
-        return f"location of {column}: the score implies a shift of about {shift}"
+        if scale is None:
+            side = "other than" if kind not in UNITS else "above" if told.more else "below"
+            return f"{head}: {side if told.fails else 'as'} the model's, by its score"
+        if kind == "spread":
+            return f"{head}: the score implies about {told.times}"
+        change = f"{told.figure(told.effect)} {told.interval}"
+        if kind == "mean":
+            change += f", {told.effect / scale:.2g} standard deviations"
+        return f"{head}: the score implies a {'shift' if kind == 'mean' else 'change'} of about {change}"
 
     return sentence
-
-
-def _spread(column: str) -> Sentence:
-    def sentence(told: Told) -> str:
-        ends = f"({_factor(told.low)} to {_factor(told.high)})"
-        return f"spread of {column}: the score implies about {_factor(told.effect)} × the model's {ends}"
-
-    return sentence
-
-
-def _factor(change: float) -> str:
-    return f"{max(1.0 + change, 0.0):.2f}"
-
-
-def _other(what: str) -> Callable[[str], Sentence]:
-    def of(column: str) -> Sentence:
-        return lambda told: (
-            f"{what} of {column}: {'other than' if told.fails else 'as'} the model's, by its score"
-        )
-
-    return of
-
-
-def _correlation(columns: str) -> Sentence:
-    def sentence(told: Told) -> str:
-        change = f"{told.effect:+.2f} ({told.low:+.2f} to {told.high:+.2f})"
-        return f"correlation of {columns}: the score implies a change of about {change}"
-
-    return sentence
-
-
-KINDS = (
-    ("mean", _location, "implied shift, in scales of the column"),
-    ("spread", _spread, "implied relative change"),
-    ("skewness", _other("skewness"), "standardised Stein moment"),
-    ("tails", _other("tails"), "standardised Stein moment"),
-)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from goodstein.domains import Lattice
+from goodstein.explain.affine import effects_of
 from goodstein.explain.compare import Bounds
 from goodstein.explain.durations import Hazards
 from goodstein.explain.explanation import PLACES
@@ -32,6 +34,18 @@ FEW = 4_000
 AT_ONCE = 1 << 20
 """Numbers that samples are drawn of at a time."""
 
+SOLVED = (
+    "The model has no sampler: its score says by which shift, scale and correlation the data are off, as if "
+    "they were an image of the model, of the nearest of its modes, and whether skewness and tails are off. "
+    "With a sampler they are compared as such."
+)
+DIRECTIONS = (
+    "The model has no sampler: its score says in which direction location, spread and correlation are off, "
+    "but not how far, and whether skewness and tails are off. Columns that depend on one that is off may be "
+    "named with it. With a sampler they are compared as such."
+)
+"""Notes where the effects of models without a sampler can be solved for, and elsewhere."""
+
 EXACT_STATES = 1 << 16
 """States of a lattice beyond which the families' own draws are ends of Markov chains."""
 
@@ -50,6 +64,10 @@ class Side(ABC):
     @abstractmethod
     def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
         """Quantities, (v,), and influences, (n, v), of observations, as a model sees them."""
+
+    def of_rows(self, rows: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+        """Quantities and influences of some rows of the data."""
+        return self.measure(self.problem.data.take(rows).observations)
 
     @abstractmethod
     def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
@@ -179,14 +197,22 @@ class Scored(Asked):
     """Points, and a model of which the score alone is known."""
 
     samples = False
-    notes = (
-        "The model has no sampler: its score says how far location, spread, skewness, tails and correlations "
-        "are off, to first order and as if it were nearly normal. With a sampler they are compared as such.",
-    )
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(self, problem: Problem, rng: np.random.Generator, fitted: bool) -> None:
         super().__init__(problem, rng)
-        self.look = Scores(problem.domain, problem.data.names or names_of(problem))
+        solved = None if fitted else effects_of(problem)
+        names = problem.data.names or names_of(problem)
+        self.look = look = Scores(problem.domain, names, None if solved is None else solved.scales)
+        self.notes = (DIRECTIONS if solved is None else SOLVED,)
+        self._own = super().measure(problem.observations) if solved is None else look.told(solved)
+
+    def measure(self, observations: Any, model: Any = None) -> tuple[Array, Array]:
+        return self._own if model is None else super().measure(observations, model)
+
+    def of_rows(self, rows: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+        # From the influences, without the score at any row.
+        values, influences = self._own
+        return values + influences[rows].mean(axis=0), influences[rows]
 
     def reference(self, model: Any = None, many: int | None = None, stream: int | None = None) -> Array:
         return np.zeros(len(self.look.views))
