@@ -107,8 +107,15 @@ class Problem:
         """V = Σ_ij H_ij / n², from U, which leaves out the diagonal."""
         if self.operator.diagonal_counts:
             return statistic
-        n = self.form.n
-        return (statistic * n * (n - 1) + float(self.form.diagonal().sum())) / n**2
+        n, diagonal = self.form.n, self.form.diagonal()
+        found = (statistic * n * (n - 1) + float(diagonal.sum())) / n**2
+        if found < -1e-6 * float(np.abs(diagonal).mean()):  # beyond rounding
+            raise InputError(
+                f"V is {found:.3g} with {self.fitted_kernel.given!r}, but it cannot be negative.",
+                argument="kernel",
+                remedy="Check that the kernel is positive definite, and its derivatives.",
+            )
+        return found
 
     def with_data(self, data: Data) -> Problem:
         """The same question of other data."""
