@@ -15,13 +15,18 @@ RHO = np.geomspace(1e-16, 1e16, 97)[:, None]
 """Squared distances at which they are compared: nobody knows beforehand on which of them a kernel varies."""
 
 
+def own_terms(kernel: Kernel) -> list[Kernel]:
+    """The terms that a user wrote."""
+    return [term for term in kernel.plain.terms if isinstance(term, Wrapped) or written_outside(term)]
+
+
 def check_profiles(kernel: Kernel) -> None:
     """Raise where φ′ or φ″ of a kernel of a user's own is contradicted by differences of φ or φ′.
 
     Those of the library are known to its tests.
     """
-    for term in kernel.plain.terms:
-        if term.radial and (isinstance(term, Wrapped) or written_outside(term)):
+    for term in own_terms(kernel):
+        if term.radial:
             _check(term)
 
 
