@@ -201,6 +201,15 @@ def test_every_test_warns_of_dependent_rows_and_names_the_effective_sample_size(
     assert any("depend on each other" in note for note in result.notes)
 
 
+def test_finite_sets_find_a_shift_among_dependent_rows():
+    """p was .82 where the draws were not divided by n(n − 1) as the statistic is."""
+    x, where = autoregression(0.7, 800, seed=3), [[-1.0, 0.0], [1.0, 0.5], [0.0, -1.0]]
+    options = {"locations": where, "optimise": False, "rng": 1}
+    with pytest.warns(gs.CalibrationWarning):
+        right, wrong = (gs.fssd_test(rows, PLANE, **options) for rows in (x, x + np.array([0.6, 0.0])))
+    assert right.pvalue > 0.01 and wrong.pvalue < 0.01
+
+
 @pytest.mark.parametrize("null", [gs.MonteCarlo(99), gs.Spectral(), gs.WildBootstrap(99, flip=0.4)], ids=repr)
 def test_a_null_distribution_for_independent_rows_is_called_so(null):
     x = autoregression(0.9, 400, seed=2)

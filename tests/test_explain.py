@@ -225,7 +225,6 @@ def test_names_units_and_order():
     )
     assert max(adjusted[: len(found.failing)]) <= 0.05 < min(adjusted[len(found.failing) :])
     assert all(one.adjusted >= one.pvalue * 0.999 for one in found.findings)
-    assert "<b>" not in found._repr_html_() or "&lt;b&gt;" in found._repr_html_()
     assert len(found.table().split("\n")) == len(found) + 1
     kept = json.loads(found.to_json())
     assert kept["findings"][0]["view"] == "spread of income"

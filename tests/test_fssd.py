@@ -304,11 +304,6 @@ def test_start_locations_can_be_given():
     assert np.shape(result.details["locations"]) == (2, 1)
 
 
-def test_linear_memory():
-    # A Stein matrix of this size would have 20 GB.
-    assert 0 < gs.fssd_test(rng().standard_normal((50_000, 2)), NORMAL([0, 0]), rng=1).pvalue <= 1
-
-
 def test_features_are_held_once_and_made_of_few_rows_at_a_time(monkeypatch):
     x, model = rng().standard_normal((150_000, 6)), NORMAL(np.zeros(6))
     where = rng().standard_normal((8, 6))

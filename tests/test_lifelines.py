@@ -6,6 +6,7 @@ import pickle
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import goodstein as gs
@@ -96,6 +97,25 @@ def test_hazards_are_those_of_the_fitter(make):
         model.cumulative_hazard(T), np.asarray(fitter.cumulative_hazard_at_times(T)), rtol=1e-9
     )
     assert model.cumulative_hazard([0.0])[0] == 0
+
+
+def test_a_regression_without_covariates_is_the_fitter_of_durations():
+    """Accelerated failure times with an intercept alone are Weibull durations."""
+    sample = data()
+    frame = pd.DataFrame({"time": sample.durations, "seen": sample.event_observed})
+    alone = lifelines.WeibullAFTFitter().fit(frame, "time", "seen")
+    plain = lifelines.WeibullFitter().fit(sample.durations, sample.event_observed)
+    model, expected = as_survival_model(alone), as_survival_model(plain)
+    assert model.design.columns == ()
+    np.testing.assert_allclose(model.log_medians(sample), np.log(plain.median_survival_time_), rtol=1e-4)
+    given = model.given(sample)
+    np.testing.assert_allclose(
+        given.cumulative_hazard(sample.durations), expected.cumulative_hazard(sample.durations), rtol=1e-3
+    )
+    influence = model.influence(sample)
+    assert influence.values.shape == (len(sample), 2)
+    found = [gs.ksd_test(sample, fit, rng=1) for fit in (alone, plain)]
+    assert found[0].pvalue == pytest.approx(found[1].pvalue, abs=0.05)
 
 
 @pytest.mark.parametrize("make", SMOOTH.values(), ids=[*SMOOTH])

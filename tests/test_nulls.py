@@ -80,9 +80,14 @@ def test_a_statistic_that_is_not_a_number_has_no_pvalue():
             _ = Calibration(statistic, draws).pvalue
 
 
-def test_two_observations_are_enough_to_run():
-    for null in (gs.WildBootstrap(99), gs.Spectral(99), gs.MonteCarlo(19)):
-        assert 0 < gs.ksd_test([0.1, -0.4], LINE, null=null, rng=1).pvalue <= 1
+@pytest.mark.parametrize("second", [-0.4, 0.2])
+def test_two_observations_have_one_product_with_either_sign(second):
+    """U = h₁₂ and draws ±h₁₂: p = 1 where it is negative, about one half where it is positive."""
+    found = gs.ksd_test([0.1, second], LINE, null=gs.WildBootstrap(999), kernel=gs.Gaussian(1.0), rng=1)
+    h = gs.stein_matrix([0.1, second], LINE, kernel=gs.Gaussian(1.0))[0, 1]
+    assert found.statistic == pytest.approx(h)
+    np.testing.assert_allclose(np.abs(found.null_distribution), abs(h))
+    assert found.pvalue == pytest.approx(0.5, abs=0.08) if h > 0 else found.pvalue == 1.0
 
 
 # --- reproducible -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from goodstein.models.provenance import Fit, Refitting
 from goodstein.survival.cox import PARTIAL, CoxModel
 from goodstein.survival.data import Censored
 from goodstein.survival.invert import inverted
-from goodstein.survival.regression import SurvivalRegression
+from goodstein.survival.regression import Given, SurvivalRegression
 from goodstein.text import some_of
 from goodstein.types import Array
 
@@ -81,6 +81,11 @@ class Design:
         return out
 
 
+def covariates_of(data: Censored) -> Array:
+    """Those of each row, (n, k); a regression with an intercept alone needs none."""
+    return np.empty((len(data), 0)) if data.covariates is None else data.covariates
+
+
 class FittedRegression(SurvivalRegression):
     """A parametric regression of lifelines with coefficients, and the columns of a frame that it reads."""
 
@@ -114,9 +119,12 @@ class FittedRegression(SurvivalRegression):
             return data
         return rows_of(self, self.fitter, self.design.columns, data)
 
+    def given(self, data: Censored) -> Given:
+        return Given(self, covariates_of(data))
+
     def log_medians(self, data: Censored) -> Array:
         """The logarithm of the median at the covariates of each row, (n,)."""
-        z = np.empty((len(data), 0)) if data.covariates is None else data.covariates
+        z = covariates_of(data)
         half = np.full(len(data), np.log(2.0))
         return np.log(inverted(lambda t, rows: self._cumulative(t, z[rows]), half))
 
@@ -126,7 +134,7 @@ class FittedRegression(SurvivalRegression):
 
     def influence(self, data: Censored) -> Influence:
         """What each row did to the coefficients, which maximise the likelihood."""
-        z = np.empty((len(data), 0)) if data.covariates is None else data.covariates
+        z = covariates_of(data)
         scaled = self.design.scaled(z)
 
         def at(by: Array) -> FittedRegression:
@@ -150,7 +158,7 @@ class RegressionAgain(Refitting):
 
         model = self.fitted
         design, fitter, start = model.design, model.fitter, model.coefficients
-        z = np.empty((len(data), 0)) if data.covariates is None else data.covariates
+        z = covariates_of(data)
         scaled, matrices = design.scaled(z), design.matrices(z)
         late = data.entry > 0
         others = {key: matrix[late] for key, matrix in matrices.items()}

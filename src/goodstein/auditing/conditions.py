@@ -1,4 +1,4 @@
-"""What Stein's identity needs in R^d and its parts: connectedness, the boundary, tails, and the right score.
+"""What Stein's identity needs in R^d and its parts: connectedness, the boundary, and the right score.
 
 Near a face let q ~ δ^(α−1) and Gᵀν ~ δ^a at distance δ. Then
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
-from goodstein.errors import NumericalScoreWarning, ScoreError, given, heard, quiet
+from goodstein.errors import NumericalScoreWarning, ScoreError, quiet
 from goodstein.models.model import Model
 from goodstein.types import Array
 
@@ -194,10 +194,6 @@ def check_boundary(
 
 
 SCORES = Question("score against log density")
-TAILS = Question("tails")
-
-RADII = np.array([1e3, 1e4])
-"""Distances, in units of the data's spread, at which a density is taken to show its tail."""
 
 
 def check_score(model: Model, domain: Domain, points: Array | None) -> Check:
@@ -234,90 +230,3 @@ def compare_scores(
         f"{np.array2string(got[row], precision=4)}, but the log density has the derivative "
         f"{np.array2string(expected[row], precision=4)}. One of the two is wrong."
     )
-
-
-def check_tails(
-    model: Model, domain: Domain, weight: Weight, points: Array | None, rng: np.random.Generator
-) -> Check:
-    """Whether the density falls fast enough far out to be integrable and to give a finite variance."""
-    if domain.bounded:
-        return TAILS.passed("The domain is bounded.")
-    found = far_out(model, domain, weight, points, rng)
-    if isinstance(found, str):
-        return TAILS.skipped(found)
-    (tail, growth), m = found, domain.dim
-    if tail <= m * (1.0 - 1e-6):
-        return TAILS.warned(
-            f"Far out the density behaves like R^{-tail:.3g}, which has no finite integral in dimension {m}. "
-            "If the score is that of a density, check its sign; if it is a learnt score, ignore this."
-        )
-    if tail <= m + 2.0 * max(growth, 0.0):
-        return TAILS.warned(
-            f"The density falls like R^{-tail:.3g} and the operator's weight grows like R^{growth:.2f}: the "
-            "statistic may have no finite variance. Use a bounded auxiliary function."
-        )
-    rate = "faster than R^-50" if tail > 50 else f"like R^{-tail:.3g}"
-    return TAILS.passed(f"Far out the density falls {rate}.")
-
-
-def check_moments(
-    model: Model,
-    domain: Domain,
-    weight: Weight,
-    points: Array | None,
-    rng: np.random.Generator,
-    degree: int,
-) -> list[Check]:
-    """Whether the tails leave polynomials of a degree k as test functions enough moments.
-
-    With q ~ R^(−t) and g ~ R^c in dimension m the features grow like R^(c + k − 1): Stein's identity and a
-    finite variance need t > m + 2(c + k − 1), fourth moments t > m + 4(c + k − 1). Nothing of that is asked
-    of a null distribution that is simulated.
-    """
-    found = far_out(model, domain, weight, points, rng)
-    if isinstance(found, str):
-        return [TAILS.skipped(found)]
-    tail, growth = found
-    power = max(growth, 0.0) + degree - 1.0
-    room = tail - domain.dim
-    remedy = f"Use {given('null', 'MonteCarlo()')}, a lower degree, or an operator with a bounded weight."
-    grows = f"The density falls like R^{-tail:.3g} and features of degree {degree} grow like R^{power:.3g}"
-    if room <= 2.0 * power:
-        message = f"{grows}: they have no finite variance. {remedy}"
-        return [TAILS.failed(message, asymptotic=True)]
-    if room <= 4.0 * power:
-        message = f"{grows}: they have no fourth moments, and true models may be rejected too often. {remedy}"
-        return [TAILS.warned(message, asymptotic=True)]
-    return []
-
-
-def far_out(
-    model: Model, domain: Domain, weight: Weight, points: Array | None, rng: np.random.Generator
-) -> tuple[float, float] | str:
-    """t and c with q ~ R^(−t) and g ~ R^c at the worst of some directions, or why that is not known."""
-    centre = np.zeros(domain.dim) if points is None else np.median(points, axis=0)
-    # In units of its own each: far out in one coordinate may be next to nothing in another.
-    spread = np.ones(domain.dim) if points is None else np.median(np.abs(points - centre), axis=0)
-    spread = np.where(spread > 0, spread, spread.max() or 1.0)
-    directions = rng.standard_normal((256, domain.dim))
-    # Few random directions stay in an orthant or a strip: these have all signs alike, or one axis only.
-    axes = np.eye(domain.dim)
-    directions = np.vstack([axes, -axes, directions, np.abs(directions), -np.abs(directions)])
-    steps = spread * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    steps = rng.permutation(steps[domain.contains(centre + RADII[-1] * steps)])[:16]
-    if not len(steps):
-        return "No direction was found in which the domain goes on for ever."
-    decay, growth = [], []
-    try:
-        with heard(), np.errstate(all="ignore"):
-            for radius in RADII:
-                x = centre + radius * steps
-                decay.append(-radius * np.einsum("ij,ij->i", model.score(x), steps))
-                outwards = weight(domain, x, steps / np.linalg.norm(steps, axis=1, keepdims=True))
-                if outwards is not None:
-                    growth.append(np.linalg.norm(outwards, axis=1))
-    except (ScoreError, ArithmeticError, ValueError):
-        return "The score cannot be evaluated far out."
-    # q ~ R^(−decay) and g ~ R^c; q·R^(m−1) must be integrable, also after multiplication by g².
-    c = np.log(growth[1] / growth[0]) / np.log(RADII[1] / RADII[0]) if growth else np.zeros(1)
-    return float(np.min(decay[1])), float(np.max(c))

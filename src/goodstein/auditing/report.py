@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from goodstein.text import Report, Table
 
-Status: TypeAlias = Literal["pass", "warn", "fail", "skip"]
+Status: TypeAlias = Literal["pass", "warn", "fail", "skip", "open"]
 Accepts: TypeAlias = Callable[[Any], bool]
 
 
@@ -49,6 +49,10 @@ class Question:
         """It could not be looked at."""
         return Check(self.name, "skip", message)
 
+    def open(self, message: str) -> Check:
+        """It could not be looked at, and without it nobody knows whether a test is valid."""
+        return Check(self.name, "open", message)
+
     def warned(
         self, message: str, *, asymptotic: bool = False, loud: bool = False, small: str = "", large: str = ""
     ) -> Check:
@@ -87,8 +91,18 @@ class AuditReport(Report):
 
     @property
     def valid(self) -> bool:
-        """Whether no check failed."""
-        return not any(check.status == "fail" for check in self.checks)
+        """Whether no check failed, and none that is needed stayed open."""
+        return not self.refused and not self.messages("open")
+
+    @property
+    def refused(self) -> bool:
+        """Whether a check failed."""
+        return bool(self.messages("fail"))
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is valid, in words."""
+        return "valid" if self.valid else "NOT valid" if self.refused else "not known to be valid"
 
     def extended(self, checks: Sequence[Check]) -> AuditReport:
         """The same report with further checks."""
@@ -107,8 +121,7 @@ class AuditReport(Report):
         return {**super().to_dict(), "valid": self.valid, "checks": [asdict(check) for check in self.checks]}
 
     def _title(self) -> str:
-        verdict = "valid" if self.valid else "NOT valid"
-        return f"Audit: {self.operator} for {self.model} on {self.domain} is {verdict}."
+        return f"Audit: {self.operator} for {self.model} on {self.domain} is {self.verdict}."
 
     def _tables(self) -> list[Table]:
         lines = [(f"[{check.status:^4}]", f"{check.name}: {check.message}") for check in self.checks]

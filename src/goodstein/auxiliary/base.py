@@ -7,15 +7,16 @@ overridable method, because g·s may be 0·∞ at the boundary while b is finite
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goodstein.constraints import answered, asked, require_functions
 from goodstein.errors import DomainError, InputError, describe_rows, shown
-from goodstein.foreign import Own
+from goodstein.foreign import Own, written_outside
 from goodstein.numerics.differentiate import gradient as numerical_gradient
 from goodstein.types import Array, ArrayLike
 
@@ -80,6 +81,20 @@ class Auxiliary:
 
     def __hash__(self) -> int:
         return hash((self._value, self._gradient))
+
+    @property
+    def own(self) -> bool:
+        """Whether a user wrote it, so that the library's tests say nothing about its derivatives."""
+        inside = (part.own for part in vars(self).values() if isinstance(part, Auxiliary))
+        return type(self) in (Auxiliary, OwnAuxiliary) or written_outside(self) or any(inside)
+
+    def supplied(self, domain: Domain) -> Sequence[Callable[[Array], Array]]:
+        """g and its derivatives, unless these are numerical, where a user wrote them; otherwise nothing."""
+        both: list[Callable[[Array], Array]] = [
+            partial(self.value, domain=domain),
+            lambda x: self.evaluate(x, domain)[1],
+        ]
+        return both[: 1 if type(self) is Auxiliary and self._gradient is None else 2] if self.own else ()
 
     def value(self, x: Array, domain: Domain) -> Array:
         """g alone, (n,) or (n, d): all that the behaviour at the boundary depends on."""

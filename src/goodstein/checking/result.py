@@ -107,7 +107,7 @@ class CheckResult(Report):
     @property
     def decision(self) -> str:
         """One of "rejected", "not rejected", "undecided" and "invalid"."""
-        if not self.audit.valid:
+        if self.audit.refused:
             return "invalid"
         if self.test.undecided(self.level):
             return "undecided"
@@ -196,7 +196,7 @@ class CheckResult(Report):
     def rows(self) -> list[tuple[str, str]]:
         """What there is to say, by name; a further line of the same has no name."""
         failed = [f for f in self.audit.checks if f.status == "warn"]
-        audit = f"{'valid' if self.audit.valid else 'NOT valid'}, {len(self.audit.checks)} checks"
+        audit = f"{self.audit.verdict}, {len(self.audit.checks)} checks"
         audit += f", {len(failed)} with a warning (.audit)" if failed else ""
         return [
             ("model", cut(self.test.model)),

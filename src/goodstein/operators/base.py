@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from goodstein.auditing.conditions import check_boundary, check_connected, check_score, check_tails
+from goodstein.auditing.conditions import check_boundary, check_connected, check_score
+from goodstein.auditing.derivatives import check_derivatives
 from goodstein.auditing.report import Check
+from goodstein.auditing.tails import check_tails
 from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.data.points import Points
@@ -122,17 +124,27 @@ class Operator(ABC):
         """
         return None
 
+    def supplied(self, domain: Domain) -> Sequence[Callable[..., Any]]:
+        """The weight G where a user wrote it, and its divergence if a user wrote that; otherwise nothing."""
+        return ()
+
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What Stein's identity needs, as far as it can be checked before every test; data may be None."""
         if domain is None:  # a kind of data of a user's own, of which nothing is known
             return []
-        return [check_connected(domain), check_boundary(model, domain, self.boundary_weight, data, rng)]
+        checks = [check_connected(domain), check_boundary(model, domain, self.boundary_weight, data, rng)]
+        if own := self.supplied(domain):
+            checks.append(check_tails(model, domain, self.boundary_weight, data, rng, own=True))
+            checks += check_derivatives(own, domain, data, rng)
+        return checks
 
     def thorough(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What `gs.audit` looks at beyond that."""
         if domain is None or self.conditions_suffice:
             return []
-        return [check_tails(model, domain, self.boundary_weight, data, rng), check_score(model, domain, data)]
+        own = self.supplied(domain)  # of which the conditions have asked that
+        tails = [] if own else [check_tails(model, domain, self.boundary_weight, data, rng)]
+        return [*tails, check_score(model, domain, data)]
 
     @property
     def given(self) -> Any:
@@ -211,6 +223,9 @@ class OwnOperator(Own, Operator):
     def _changed(self, method: str, *arguments: Any) -> Operator:
         change = getattr(self._own, method, None)
         return self if change is None else as_operator(asked(change, f"`{method}` of {self!r}", *arguments))
+
+    def supplied(self, domain: Domain) -> Sequence[Callable[..., Any]]:
+        return [self.boundary_weight] if "boundary_weight" in self.__dict__ and domain.flat else ()
 
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         return super().conditions(model, domain, data, rng) if self.takes in (None, Points) else []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.conditions import check_connected
+from goodstein.auditing.derivatives import check_derivatives
 from goodstein.auditing.manifold import check_coordinate_faces, check_manifold, check_poles
 from goodstein.auditing.report import Check
 from goodstein.auxiliary.base import Auxiliary, Unit, as_auxiliary
@@ -112,7 +113,9 @@ class Coordinate(Operator):
     def conditions(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         checks = [check_connected(domain)]
         if isinstance(domain, Chart):
-            checks.append(check_coordinate_faces(model, domain, self.auxiliary_on(domain), data, rng))
+            auxiliary = self.auxiliary_on(domain)
+            checks.append(check_coordinate_faces(model, domain, auxiliary, data, rng))
+            checks += check_derivatives(auxiliary.supplied(domain.region), domain.region, data, rng)
         elif isinstance(domain, Sphere):
             checks.append(check_poles(domain, self.auxiliary is not False))
         return checks + check_manifold(model, domain, data, rng)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from goodstein.adapters.model import as_model
-from goodstein.auditing.conditions import TAILS, check_boundary, check_connected
+from goodstein.auditing.conditions import check_boundary, check_connected
 from goodstein.auditing.report import Check, Question
 from goodstein.auditing.skewness import needed
+from goodstein.auditing.tails import TAILS
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, SamplingError, ScoreError, given, shown
 from goodstein.lazy import Kept

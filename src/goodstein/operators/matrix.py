@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -74,6 +75,9 @@ class MatrixStandardised(Operator):
         if domain.basis is not None:
             matrix = np.einsum("mi,nij->nmj", domain.basis, matrix)
         return SteinFeatures(tangent(domain, data), drift, matrix)
+
+    def supplied(self, domain: Domain) -> Sequence[Callable[[Array], Array]]:
+        return self._matrix, partial(self._asked, "divergence")
 
     def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
         weight: Array = np.einsum("ni,nij->nj", normals, self._matrix(x))

@@ -24,9 +24,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from goodstein.auditing.conditions import check_connected, check_tails
+from goodstein.auditing.conditions import check_connected
 from goodstein.auditing.manifold import check_flux, check_manifold
 from goodstein.auditing.report import Check
+from goodstein.auditing.tails import check_tails
 from goodstein.domains import Chart, Domain, Sphere, Torus
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Kernel, Median, Whitened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +70,9 @@ class Standardised(Operator):
         _require_scalar(auxiliary, g, domain)
         drift = auxiliary.drift(data, g, dg, model)
         return SteinFeatures(tangent(domain, data), tangent(domain, drift), g)
+
+    def supplied(self, domain: Domain) -> Sequence[Callable[[Array], Array]]:
+        return self._auxiliary(domain).supplied(domain)
 
     def boundary_weight(self, domain: Domain, x: Array, normals: Array) -> Array:
         auxiliary = self._auxiliary(domain)

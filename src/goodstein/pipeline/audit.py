@@ -376,7 +376,7 @@ def refusal(report: AuditReport) -> SteinIdentityError | InputError:
 
 def overruled(report: AuditReport) -> list[str]:
     """The note of a test that was run although it is not valid."""
-    if report.valid:
+    if not report.refused:
         return []
     reasons = " ".join(report.messages("fail"))
     return [f"The audit refused this test and was overruled; its p-value is not valid. {reasons}"]
@@ -385,5 +385,5 @@ def overruled(report: AuditReport) -> list[str]:
 def require_valid(reports: Sequence[AuditReport]) -> None:
     """Raise where a test cannot keep its level."""
     for report in reports:
-        if not report.valid:
+        if report.refused:
             raise refusal(report)

@@ -15,6 +15,7 @@ from goodstein.errors import InputError
 from goodstein.foreign import contents
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.imq import IMQ
+from goodstein.kernels.own import check_profiles
 from goodstein.kernels.whitened import Whitened
 from goodstein.operators.base import Operator, OwnOperator, as_operator
 from goodstein.pipeline.kinds import is_swapped, kind_of
@@ -86,6 +87,7 @@ def choose_kernel(kernel: Any, operator: Operator, domain: Domain | None = None)
     if own is None:
         return in_units(IMQ(), domain)
     chosen = operator.adapted(as_kernel(own))
+    check_profiles(chosen)
     ours = kernel is None and not isinstance(operator, OwnOperator)
     return in_units(chosen, domain) if ours else chosen
 

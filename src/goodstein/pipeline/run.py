@@ -155,7 +155,7 @@ def caveats(report: AuditReport, simulated: bool) -> list[str]:
     notes = []
     for check in report.checks:
         # Of a test that was overruled nothing is promised about large samples either.
-        if check.status != "warn" or (check.asymptotic and (simulated or not report.valid)):
+        if check.status != "warn" or (check.asymptotic and (simulated or report.refused)):
             continue
         notes.append(check.message)
         if check.asymptotic or check.loud:

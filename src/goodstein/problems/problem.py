@@ -17,6 +17,7 @@ from goodstein.engine.reduce import quadratic_forms
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
 from goodstein.kernels.frames import Located
+from goodstein.kernels.own import own_terms
 from goodstein.operators.base import Operator, features_of, fitted_of, sharing_features, stacked_of
 from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features
@@ -107,8 +108,16 @@ class Problem:
         """V = Σ_ij H_ij / n², from U, which leaves out the diagonal."""
         if self.operator.diagonal_counts:
             return statistic
-        n = self.form.n
-        return (statistic * n * (n - 1) + float(self.form.diagonal().sum())) / n**2
+        n, diagonal = self.form.n, self.form.diagonal()
+        found = (statistic * n * (n - 1) + float(diagonal.sum())) / n**2
+        negative = found < -1e-6 * float(np.abs(diagonal).mean())  # beyond rounding
+        if negative and own_terms(self.fitted_kernel):
+            raise InputError(
+                f"V is {found:.3g} with {self.fitted_kernel.given!r}, but it cannot be negative.",
+                argument="kernel",
+                remedy="Check that the kernel is positive definite, and its derivatives.",
+            )
+        return found
 
     def with_data(self, data: Data) -> Problem:
         """The same question of other data."""

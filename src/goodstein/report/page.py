@@ -137,7 +137,7 @@ def _model(result: CheckResult) -> list[Html]:
 
 def _audit(result: CheckResult) -> list[Html]:
     audit = result.audit
-    verdict = "No check failed." if audit.valid else "The audit refused this test and was overruled."
+    verdict = "The audit refused this test and was overruled." if audit.refused else "No check failed."
     lines = [(check.name, check.status, check.message) for check in audit.checks]
     table = [tabled(Table(("looked at", "outcome", "found"), lines), "Audit")] if lines else []
     notes = [listed(*result.notes)] if result.notes else []

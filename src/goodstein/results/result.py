@@ -167,7 +167,7 @@ class TestResult(Questions):
         return f"{reason}." if reason else ""
 
     def _verdict(self) -> str:
-        if not self.audit.valid:
+        if self.audit.refused:
             return "The p-value is not valid: the audit refused this test and was overruled."
         if self.undefined:
             return "Undefined: the two models are too alike on these data to be compared."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from statistics import NormalDist
 from typing import Any
 
@@ -11,7 +12,7 @@ from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, quiet
 from goodstein.operators.base import Operator
-from goodstein.pipeline.audit import quick_audit, report_of
+from goodstein.pipeline.audit import check_skewed, quick_audit, report_of
 from goodstein.pipeline.compose import compose
 from goodstein.problems.problem import Problem
 from goodstein.types import RNG, ArrayLike
@@ -76,6 +77,9 @@ def audit(
             problem = problem.with_data(drawn)
     quick = quick_audit(problem, generator)
     checks = [*quick.checks, *thorough_checks(problem, observations, generator, identity=quick.valid)]
+    if problem.data is not None and all(check.status != "fail" for check in checks):
+        with suppress(InputError):  # the operator cannot be evaluated at some draw, as the identity says
+            checks += check_skewed(problem)
     return report_of(problem, checks)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.conditions import check_moments
 from goodstein.auditing.report import Check
+from goodstein.auditing.tails import check_moments
 from goodstein.constraints import check_count
 from goodstein.domains import Domain
 from goodstein.errors import InputError
