@@ -9,9 +9,9 @@ function φ. In v = (y − median)/scale:
 * φ even and of mean zero: skewness; φ odd and of mean slope zero: tails. Both are bounded, and blind to first
   order to a normal model's location and spread, which the others see.
 
-Whether a view fails is decided by these means. How far location, spread and correlation are off is estimated
-by :mod:`goodstein.explain.affine`. Where that is not possible sentences give the direction alone, and numbers
-are −mean f / mean f², which is the change to first order.
+How far location, spread and correlation are off is estimated by :mod:`goodstein.explain.affine`, and views
+fail by these estimates and their influences. Where that is not possible they fail by the means: sentences
+give the direction alone, and numbers are −mean f / mean f², which is the change to first order.
 """
 
 from __future__ import annotations
