@@ -24,18 +24,16 @@ from goodstein.nulls.combine import combined
 from goodstein.operators import Operator
 from goodstein.operators.views.base import FiniteView
 from goodstein.pipeline.audit import (
-    Probes,
-    check_skewed,
     observed_checks,
     overruled,
     quick_audit,
     refusal,
     require_valid,
     short,
-    squared_norms,
 )
 from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
+from goodstein.pipeline.probes import Probes, check_skewed, squared_norms
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.member import Member
