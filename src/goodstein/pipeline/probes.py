@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 
 from goodstein.auditing.report import Check
-from goodstein.auditing.skewness import check_alone, skewed, standing_alone, too_skewed
+from goodstein.auditing.skewness import (
+    UNKNOWN,
+    carrying,
+    check_alone,
+    decisive,
+    needed,
+    skewed,
+    standing_alone,
+    too_skewed,
+)
 from goodstein.data.points import Points, draw
 from goodstein.domains import Lattice
 from goodstein.errors import InputError, SamplingError, ScoreError, given
 from goodstein.families.discrete import EXACT_STATES
-from goodstein.operators import Langevin, MeanEmbedding, Perturbed, Regularised
+from goodstein.models.chain import chained
+from goodstein.models.model import Model
+from goodstein.operators import Dilation, Langevin, MeanEmbedding, Perturbed, Regularised
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.stein.features import squared_norms_of
@@ -25,23 +36,36 @@ PROBES = 2000
 MATRICES = 2_000_000
 """Entries of the matrices that all of them may hold."""
 
+EVEN = 0.5
+"""Share of the observations that carry a statistic beyond which nothing is asked of chains; where all features
+are equal rare ones may be missing."""
+
 FEW = 65_536
 """Numbers in draws that a distribution of the library keeps for the next test."""
 
 
-def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
+def check_skewed(problem: Problem, thorough: bool = True, probes: Probes | None = None) -> list[Check]:
     """Whether too few of the points carry the statistic for null distributions of large samples."""
-    weighted, n = problem.data.weights is not None, len(problem.data)
-    found = squared_norms(problem, thorough)
-    if found is None or not too_skewed(found, n, weighted=weighted):
+    weighted, n, model = problem.data.weights is not None, len(problem.data), problem.model
+    probes = Probes() if probes is None else probes
+    found = squared_norms(problem, thorough, probes)
+    if found is None:
         return []
     remedy = "Use a narrower kernel or another operator"
+    least = 0.0
     if weighted:
         remedy = "Draw from a proposal that is closer to the model, or draw more"
-    elif problem.model.has_sample:
+    elif model.has_sample:
         remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
-    drawn = thorough and not weighted and problem.model.has_sample and isinstance(problem.data, Points)
-    return [skewed(found, n, f"{remedy}.", drawn=drawn)]
+        least = UNKNOWN if model.drawn_by is None else decisive(n)
+    elif isinstance(problem.data, Points):
+        remedy += f", or a sampler, Model(sample=...), and {given('null', 'MonteCarlo()')}"
+        quadratic = isinstance(problem.operator, Dilation) or getattr(problem.operator, "degree", 0) > 0
+        least = needed(n) if quadratic or probes.chain is None else decisive(n)
+    least = least if thorough else 0.0
+    if not (too_skewed(found, n, weighted=weighted) or n * carrying(found) < least):
+        return []
+    return [skewed(found, n, f"{remedy}.", least=least)]
 
 
 def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
@@ -58,7 +82,11 @@ def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]
     if row is None:
         return []
     # Models whose features are skewed draw such rows, if rarely.
-    drawn = Probes().norms(problem) if thorough and isinstance(data, Points) else None
+    drawn = (
+        Probes().norms(problem)
+        if thorough and isinstance(data, Points) and problem.model.has_sample
+        else None
+    )
     if drawn is not None and diagonal[row] <= drawn.max():
         return []
     which = f"Row {row}"
@@ -72,21 +100,35 @@ class Probes:
     """Draws of a model, and features of them: made once for all members of a collection that share them."""
 
     def __init__(self) -> None:
+        self.chain: Array | None = None
+        self._looked = False
         self._drawn: dict[int, Points] = {}
         self._features: dict[int, tuple[Any, Any]] = {}
 
     def norms(self, problem: Problem) -> Array | None:
         """h(x, x) at draws from the model; None where there are none."""
         model, domain = problem.model, problem.domain
+        if problem.data.weights is not None:
+            return None
+        if not model.has_sample:
+            self._look(problem)
         # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
         chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-        if chains or not (model.has_sample and model.draws_fast) or problem.data.weights is not None:
+        if self.chain is None and (chains or not (model.has_sample and model.draws_fast)):
             return None
         try:
             norms = squared_norms_of(self._seen(problem), problem.fitted_kernel)
         except (InputError, ScoreError, SamplingError):
             return None
         return norms if np.isfinite(norms).all() else None
+
+    def _look(self, problem: Problem) -> None:
+        """Draw by chains where there is no sampler, unless the first problem's features are clearly even."""
+        if not self._looked and isinstance(problem.model, Model) and problem.domain is not None:
+            own = problem.form.diagonal()
+            if carrying(own) < EVEN or own.min() == own.max():
+                self.chain = chained(problem.model, problem.domain, problem.observations)
+        self._looked = True
 
     def _seen(self, problem: Problem) -> Any:
         """Features of the draws; those of the data, which kernels share too, tell which."""
@@ -103,7 +145,9 @@ class Probes:
 
         def made() -> Any:
             if count not in self._drawn:
-                self._drawn[count] = Points(draw(model, domain, count, np.random.default_rng(0)))
+                rows = self.chain
+                rows = draw(model, domain, count, np.random.default_rng(0)) if rows is None else rows[-count:]
+                self._drawn[count] = Points(rows)
             return problem.with_data(self._drawn[count]).features
 
         if not isinstance(operator, Langevin) or count * domain.dim > FEW:

@@ -331,12 +331,17 @@ def _carried(
     sizes = [squared_norms(problem, probes=probes) for problem in collection.problems]
     weighted = collection.data.weights is not None
     flagged = [size is not None and too_skewed(size, n, weighted=weighted) for size in sizes]
-    if not any(flagged):
-        return groups, shares, []
     # Of weighted samples those that are rejected wrongly are those in which the members do not seem skewed.
     if not ours or weighted or all(flagged):
-        worst = collection.problems[flagged.index(True)]
-        return groups, shares, check_skewed(worst)
+        flagged = [False] * len(flagged)
+    checks = [
+        check
+        for problem, out in zip(collection.problems, flagged, strict=True)
+        if not out
+        for check in check_skewed(problem, probes=probes)
+    ][:1]
+    if not any(flagged):
+        return groups, shares, checks
     kept: list[Group] = []
     left_out: list[str] = []
     place = 0
@@ -352,7 +357,11 @@ def _carried(
         f"Left out, because too few observations carry their statistics for the wild bootstrap: "
         f"{', '.join(left_out)}."
     )
-    return kept, np.asarray(remaining / remaining.sum()), [Question("skewed features").warned(message)]
+    return (
+        kept,
+        np.asarray(remaining / remaining.sum()),
+        [Question("skewed features").warned(message), *checks],
+    )
 
 
 def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[tuple[float, ...]]) -> Array:
