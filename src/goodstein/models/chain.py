@@ -13,11 +13,13 @@ neighbours.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from goodstein.domains import Box, Domain, Lattice, Simplex
 from goodstein.domains.states import States
-from goodstein.errors import InputError, NotFiniteError, NumericalScoreWarning, quiet
+from goodstein.errors import InputError, NumericalScoreWarning, quiet
 from goodstein.models.callables import Kind
 from goodstein.models.model import Model
 from goodstein.types import Array
@@ -35,80 +37,62 @@ SEED = 0x5CE11
 """Seed of the chains: the draws do not depend on the user's generator, nor on anything drawn from it."""
 
 
-def chained(model: Model, domain: Domain, rows: Array) -> Array | None:
+def chained(model: Any, domain: Domain, rows: Array) -> Array | None:
     """Draw by chains that start at rows of the data, (N, d).
 
     None where the model cannot be evaluated away from the data, or not for many points at once, where its
     score is an estimate, or where hardly any proposal is accepted.
     """
-    discrete, x = domain.discrete, rows[np.linspace(0, len(rows) - 1, min(len(rows), CHAINS)).astype(np.intp)]
-    key, kind = ("logpdf", Kind.LOGPDF) if model.has_logpdf else ("score", Kind.SCORE)
-    if model.estimated or not model.everywhere or (discrete and not model.has_logpdf):
+    x = rows[np.linspace(0, len(rows) - 1, min(len(rows), CHAINS)).astype(np.intp)]
+    if domain.discrete:
+        reached = isinstance(domain, Lattice | States) and model.has_logpdf
+    else:
+        reached = domain.flat and (domain.basis is None or isinstance(domain, Simplex))
+    if not (reached and isinstance(model, Model) and model.everywhere and not model.estimated):
         return None
-    rng = np.random.default_rng(np.random.SeedSequence(SEED))
+    key, kind = ("logpdf", Kind.LOGPDF) if model.has_logpdf else ("score", Kind.SCORE)
+    walk = _among_states if domain.discrete else _in_space
     try:
         if key in model._functions and model._function(key, kind, x).slow:
             return None
         with quiet(NumericalScoreWarning), np.errstate(all="ignore"):
-            states = _among_states(model, domain, x, rng) if discrete else _in_space(model, domain, x, rng)
+            states = walk(model, domain, x, np.random.default_rng(np.random.SeedSequence(SEED)))
     except InputError:
         return None
-    return np.concatenate(states[BURN_IN:]) if states else None
+    stuck = not domain.discrete and np.mean(np.diff(states, axis=0).any(axis=2)) < LEAST
+    return None if stuck else np.concatenate(states[BURN_IN:])
 
 
-def _among_states(model: Model, domain: Domain, x: Array, rng: np.random.Generator) -> list[Array]:
+def _among_states(model: Model, domain: Any, x: Array, rng: np.random.Generator) -> list[Array]:
     """Return the states of all chains after each step, by moves to neighbours."""
-    logs, each, states = model.logpdf(x), np.arange(len(x)), []
+    logs, n, states = model.logpdf(x), len(x), []
     for _ in range(STEPS):
         if isinstance(domain, Lattice):
-            to = x.copy()
-            to[each, rng.integers(domain.dim, size=len(x))] = rng.choice(domain.levels, len(x))
-        elif isinstance(domain, States):
-            near = domain.neighbours(x)
-            to = near[each, rng.integers(near.shape[1], size=len(x))]
+            moved = np.arange(domain.dim) == rng.integers(domain.dim, size=(n, 1))
+            to = np.where(moved, rng.choice(domain.levels, (n, 1)), x)
         else:
-            return []
+            near = domain.neighbours(x)
+            to = near[np.arange(n), rng.integers(near.shape[1], size=n)]
         after = model.logpdf(to)
-        taken = np.log(rng.random(len(x))) < after - logs
+        taken = np.log(rng.random(n)) < after - logs
         x, logs = np.where(taken[:, None], to, x), np.where(taken, after, logs)
         states.append(x)
     return states
 
 
 def _in_space(model: Model, domain: Domain, x: Array, rng: np.random.Generator) -> list[Array]:
-    """Return the states of all chains after each step, by stretches; none where few are accepted."""
-    closed = isinstance(domain, Simplex)
-    if not domain.flat or (domain.basis is not None and not closed):
-        return []
-    space, (n, d) = _Space(model, domain, x), x.shape
+    """Return the states of all chains after each step, by stretches."""
+    space, n, dim = _Space(model, domain, x), len(x), domain.dim - isinstance(domain, Simplex)
     anchors = u = space.entered(x)
-    logs, slope = space.asked(x)
-    states, accepted = [], 0
+    states = []
     for _ in range(STEPS):
         z = 0.5 * (1.0 + rng.random((n, 1))) ** 2
         about = anchors[(np.arange(n) + rng.integers(1, max(n, 2))) % n]
         to = about + z * (u - about)
-        y = space.left(to)
-        if model.has_logpdf:
-            after, slope = space.asked(y)
-            gain, smooth = after - logs, True
-        else:
-            after, slopes = space.asked(np.concatenate([y, space.left(0.5 * (u + to))]))
-            after, middle, slopes = after[:n], slopes[n:], slopes[:n]
-            along = [np.einsum("ij,ij->i", part, to - u) for part in (slope, middle, slopes)]
-            gain = after - logs + (along[0] + 4.0 * along[1] + along[2]) / 6.0
-            smooth = np.abs(along[1] - 0.5 * (along[0] + along[2])) < ROUGH
-        taken = smooth & (np.log(rng.random(n)) < (d - closed - 1) * np.log(z[:, 0]) + gain)
-        x, u, logs = (
-            np.where(taken[:, None], y, x),
-            np.where(taken[:, None], to, u),
-            np.where(taken, after, logs),
-        )
-        if not model.has_logpdf:
-            slope = np.where(taken[:, None], slopes, slope)
-        states.append(x)
-        accepted += int(taken.sum())
-    return states if accepted > LEAST * n * STEPS else []
+        taken = np.log(rng.random(n)) < (dim - 1) * np.log(z[:, 0]) + space.rise(u, to)
+        u = np.where(taken[:, None], to, u)
+        states.append(space.left(u))
+    return states
 
 
 class _Space:
@@ -116,11 +100,9 @@ class _Space:
 
     def __init__(self, model: Model, domain: Domain, rows: Array) -> None:
         self.model, self.domain, self.rows, self.closed = model, domain, rows, isinstance(domain, Simplex)
-        lower, upper = np.full((2, domain.dim), [[-np.inf], [np.inf]])
+        lower, upper = np.full((2, domain.dim), [[0.0 if self.closed else -np.inf], [np.inf]])
         if isinstance(domain, Box):
             lower, upper = domain.lower, domain.upper
-        elif self.closed:
-            lower = np.zeros(domain.dim)
         self.below, self.above = np.isfinite(lower), np.isfinite(upper)
         self.lower, self.upper = np.where(self.below, lower, 0.0), np.where(self.above, upper, 0.0)
 
@@ -138,22 +120,23 @@ class _Space:
         one_side = np.where(self.below, self.lower + np.exp(u), self.upper - np.exp(-u))
         return np.where(self.below & self.above, interval, np.where(self.below | self.above, one_side, u))
 
-    def asked(self, x: Array) -> tuple[Array, Array]:
-        """Return the log density, or its part that the score does not know, and the score; NaN if unknown."""
+    def rise(self, start: Array, stop: Array) -> Array:
+        """Return by how much the log density rises between coordinates, (n,); −inf if that is not known."""
+        model, closed, n = self.model, self.closed, len(start)
+        x = self.left(np.concatenate([start, stop, 0.5 * (start + stop)][: 2 if model.has_logpdf else 3]))
         rate = np.where(self.below, x - self.lower, 1.0) * np.where(self.above, self.upper - x, 1.0)
         rate /= np.where(self.below & self.above, self.upper - self.lower, 1.0)
-        logs, model = np.log(rate).sum(axis=1), self.model
-        function = model.logpdf if model.has_logpdf else model.weighted_score if self.closed else model.score
+        function = model.logpdf if model.has_logpdf else model.weighted_score if closed else model.score
+        known = self.domain.contains(x) & (rate > 0).all(axis=1)
         # The number of rows stays the same: compilers look at each number anew.
-        known, spare = self.domain.contains(x), np.resize(self.rows, x.shape)
-        try:
-            values = function(np.where(known[:, None], x, spare))
-        except NotFiniteError as error:
-            known[error.rows] = False
-            values = function(np.where(known[:, None], x, spare))
-        logs = np.where(known, logs + values if model.has_logpdf else logs, np.nan)
+        values = function(np.where(known[:, None], x, np.resize(self.rows, x.shape)))
+        usable = known.reshape(-1, n).all(axis=0)
+        rise = np.diff(np.log(rate[: 2 * n]).sum(axis=1).reshape(2, n), axis=0)[0]
         if model.has_logpdf:
-            return logs, values
-        if self.closed:
-            return logs, values - x * values.sum(axis=1, keepdims=True)
-        return logs, values * rate
+            rise += values[n:] - values[:n]
+        else:
+            slopes = values - x * values.sum(axis=1, keepdims=True) if closed else values * rate
+            first, last, middle = np.einsum("kij,ij->ki", slopes.reshape(3, n, -1), stop - start)
+            rise += (first + 4.0 * middle + last) / 6.0
+            usable &= np.abs(middle - 0.5 * (first + last)) < ROUGH
+        return np.where(usable, rise, -np.inf)

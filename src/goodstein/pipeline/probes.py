@@ -22,8 +22,7 @@ from goodstein.domains import Lattice
 from goodstein.errors import InputError, SamplingError, ScoreError, given
 from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.chain import chained
-from goodstein.models.model import Model
-from goodstein.operators import Dilation, Langevin, MeanEmbedding, Perturbed, Regularised
+from goodstein.operators import Dilation, Langevin, MeanEmbedding, Moments, Perturbed, Regularised
 from goodstein.operators.views.drawn import DrawnView
 from goodstein.problems.problem import Problem
 from goodstein.stein.features import squared_norms_of
@@ -37,8 +36,8 @@ MATRICES = 2_000_000
 """Entries of the matrices that all of them may hold."""
 
 EVEN = 0.5
-"""Share of the observations that carry a statistic beyond which nothing is asked of chains; where all features
-are equal rare ones may be missing."""
+"""Share of the observations that carry the statistic beyond which no chain is drawn: features are even. Where
+all are equal, others may be missing."""
 
 FEW = 65_536
 """Numbers in draws that a distribution of the library keeps for the next test."""
@@ -47,21 +46,20 @@ FEW = 65_536
 def check_skewed(problem: Problem, thorough: bool = True, probes: Probes | None = None) -> list[Check]:
     """Whether too few of the points carry the statistic for null distributions of large samples."""
     weighted, n, model = problem.data.weights is not None, len(problem.data), problem.model
-    probes = Probes() if probes is None else probes
+    probes = Probes(problem if thorough else None) if probes is None else probes
     found = squared_norms(problem, thorough, probes)
     if found is None:
         return []
-    remedy = "Use a narrower kernel or another operator"
-    least = 0.0
+    simulated, operator = given("null", "MonteCarlo()"), problem.operator
     if weighted:
-        remedy = "Draw from a proposal that is closer to the model, or draw more"
+        remedy, least = "Draw from a proposal that is closer to the model, or draw more", 0.0
     elif model.has_sample:
-        remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
+        remedy = f"Use {simulated}, which is exact"
         least = UNKNOWN if model.drawn_by is None else decisive(n)
-    elif isinstance(problem.data, Points):
-        remedy += f", or a sampler, Model(sample=...), and {given('null', 'MonteCarlo()')}"
-        quadratic = isinstance(problem.operator, Dilation) or getattr(problem.operator, "degree", 0) > 0
-        least = needed(n) if quadratic or probes.chain is None else decisive(n)
+    else:
+        remedy = f"Use a narrower kernel, another operator, or {simulated} with a sampler, Model(sample=...)"
+        quadratic = isinstance(operator, Dilation) or (isinstance(operator, Moments) and operator.degree > 0)
+        least = needed(n) if probes.chain is None or quadratic else decisive(n)
     least = least if thorough else 0.0
     if not (too_skewed(found, n, weighted=weighted) or n * carrying(found) < least):
         return []
@@ -82,11 +80,7 @@ def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]
     if row is None:
         return []
     # Models whose features are skewed draw such rows, if rarely.
-    drawn = (
-        Probes().norms(problem)
-        if thorough and isinstance(data, Points) and problem.model.has_sample
-        else None
-    )
+    drawn = Probes().norms(problem) if thorough and isinstance(data, Points) else None
     if drawn is not None and diagonal[row] <= drawn.max():
         return []
     which = f"Row {row}"
@@ -99,36 +93,29 @@ def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]
 class Probes:
     """Draws of a model, and features of them: made once for all members of a collection that share them."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: Problem | None = None) -> None:
+        """Without a sampler chains draw, unless the features of the `first` problem are clearly even."""
         self.chain: Array | None = None
-        self._looked = False
+        own = None if first is None or first.data.weights is not None else squared_norms(first, False)
+        even = own is None or (carrying(own) >= EVEN and own.min() < own.max())
+        if first is not None and not even and not first.model.has_sample:
+            self.chain = chained(first.model, first.domain, first.observations)
         self._drawn: dict[int, Points] = {}
         self._features: dict[int, tuple[Any, Any]] = {}
 
     def norms(self, problem: Problem) -> Array | None:
         """h(x, x) at draws from the model; None where there are none."""
         model, domain = problem.model, problem.domain
-        if problem.data.weights is not None:
-            return None
-        if not model.has_sample:
-            self._look(problem)
         # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
-        chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-        if self.chain is None and (chains or not (model.has_sample and model.draws_fast)):
+        slow = isinstance(domain, Lattice) and domain.size > EXACT_STATES
+        drawn = self.chain is not None or (model.has_sample and model.draws_fast and not slow)
+        if not drawn or problem.data.weights is not None:
             return None
         try:
             norms = squared_norms_of(self._seen(problem), problem.fitted_kernel)
         except (InputError, ScoreError, SamplingError):
             return None
         return norms if np.isfinite(norms).all() else None
-
-    def _look(self, problem: Problem) -> None:
-        """Draw by chains where there is no sampler, unless the first problem's features are clearly even."""
-        if not self._looked and isinstance(problem.model, Model) and problem.domain is not None:
-            own = problem.form.diagonal()
-            if carrying(own) < EVEN or own.min() == own.max():
-                self.chain = chained(problem.model, problem.domain, problem.observations)
-        self._looked = True
 
     def _seen(self, problem: Problem) -> Any:
         """Features of the draws; those of the data, which kernels share too, tell which."""
@@ -145,12 +132,14 @@ class Probes:
 
         def made() -> Any:
             if count not in self._drawn:
-                rows = self.chain
-                rows = draw(model, domain, count, np.random.default_rng(0)) if rows is None else rows[-count:]
+                known = self.chain
+                rows = (
+                    draw(model, domain, count, np.random.default_rng(0)) if known is None else known[-count:]
+                )
                 self._drawn[count] = Points(rows)
             return problem.with_data(self._drawn[count]).features
 
-        if not isinstance(operator, Langevin) or count * domain.dim > FEW:
+        if self.chain is not None or not isinstance(operator, Langevin) or count * domain.dim > FEW:
             return made()
         return model.kept((operator, domain, count), made)
 

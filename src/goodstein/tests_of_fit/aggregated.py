@@ -327,21 +327,17 @@ def _carried(
     Only members of the library's own collection are left out, and not all of them, nor where rows are
     weighted.
     """
-    n, probes = len(collection.data), Probes()
+    n, probes = len(collection.data), Probes(collection.problems[0])
     sizes = [squared_norms(problem, probes=probes) for problem in collection.problems]
     weighted = collection.data.weights is not None
     flagged = [size is not None and too_skewed(size, n, weighted=weighted) for size in sizes]
+    if probes.chain is None and not any(flagged):
+        return groups, shares, []
     # Of weighted samples those that are rejected wrongly are those in which the members do not seem skewed.
     if not ours or weighted or all(flagged):
         flagged = [False] * len(flagged)
-    checks = [
-        check
-        for problem, out in zip(collection.problems, flagged, strict=True)
-        if not out
-        for check in check_skewed(problem, probes=probes)
-    ][:1]
-    if not any(flagged):
-        return groups, shares, checks
+    remaining = (problem for problem, out in zip(collection.problems, flagged, strict=True) if not out)
+    checks = next(filter(None, (check_skewed(problem, probes=probes) for problem in remaining)), [])
     kept: list[Group] = []
     left_out: list[str] = []
     place = 0
@@ -352,16 +348,14 @@ def _carried(
             left_out.append(f"{short(problem.operator)} ({sum(here)} of {len(here)} kernels)")
         if not all(here):
             kept.append((problem, tuple(k for k, bad in zip(kernels, here, strict=True) if not bad)))
-    remaining = shares[~np.array(flagged)]
-    message = (
-        f"Left out, because too few observations carry their statistics for the wild bootstrap: "
-        f"{', '.join(left_out)}."
-    )
-    return (
-        kept,
-        np.asarray(remaining / remaining.sum()),
-        [Question("skewed features").warned(message), *checks],
-    )
+    if left_out:
+        message = (
+            f"Left out, because too few observations carry their statistics for the wild bootstrap: "
+            f"{', '.join(left_out)}."
+        )
+        checks = [Question("skewed features").warned(message), *checks]
+        shares = shares[~np.array(flagged)]
+    return kept, np.asarray(shares / shares.sum()), checks
 
 
 def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[tuple[float, ...]]) -> Array:
