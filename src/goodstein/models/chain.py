@@ -33,6 +33,9 @@ ROUGH = 6.0
 not trusted, and the step is not made."""
 LEAST = 0.05
 """Share of proposals that must be accepted."""
+FAR = 30.0
+"""Rise of the log density along a chain from which it did not start at a draw of the model, but at an outlier
+or at data of quite another law, and is left out."""
 SEED = 0x5CE11
 """Seed of the chains: the draws do not depend on the user's generator, nor on anything drawn from it."""
 
@@ -59,8 +62,8 @@ def chained(model: Any, domain: Domain, rows: Array) -> Array | None:
             states = walk(model, domain, x, np.random.default_rng(np.random.SeedSequence(SEED)))
     except InputError:
         return None
-    stuck = not domain.discrete and np.mean(np.diff(states, axis=0).any(axis=2)) < LEAST
-    return None if stuck else np.concatenate(states[BURN_IN:])
+    moves = np.diff(states, axis=0).any(axis=2)
+    return np.concatenate(states[BURN_IN:]) if domain.discrete or moves.sum() > LEAST * moves.size else None
 
 
 def _among_states(model: Model, domain: Any, x: Array, rng: np.random.Generator) -> list[Array]:
@@ -84,15 +87,17 @@ def _in_space(model: Model, domain: Domain, x: Array, rng: np.random.Generator) 
     """Return the states of all chains after each step, by stretches."""
     space, n, dim = _Space(model, domain, x), len(x), domain.dim - isinstance(domain, Simplex)
     anchors = u = space.entered(x)
-    states = []
+    states, risen = [], np.zeros(n)
     for _ in range(STEPS):
         z = 0.5 * (1.0 + rng.random((n, 1))) ** 2
         about = anchors[(np.arange(n) + rng.integers(1, max(n, 2))) % n]
         to = about + z * (u - about)
-        taken = np.log(rng.random(n)) < (dim - 1) * np.log(z[:, 0]) + space.rise(u, to)
+        rise = space.rise(u, to)
+        taken = np.log(rng.random(n)) < (dim - 1) * np.log(z[:, 0]) + rise
+        risen += np.where(taken, rise, 0.0)
         u = np.where(taken[:, None], to, u)
         states.append(space.left(u))
-    return states
+    return [x[risen < FAR] for x in states]
 
 
 class _Space:
