@@ -47,10 +47,8 @@ def chained(model: Any, domain: Domain, rows: Array) -> Array | None:
     score is an estimate, or where hardly any proposal is accepted.
     """
     x = rows[np.linspace(0, len(rows) - 1, min(len(rows), CHAINS)).astype(np.intp)]
-    if domain.discrete:
-        reached = isinstance(domain, Lattice | States) and model.has_logpdf
-    else:
-        reached = domain.flat and (domain.basis is None or isinstance(domain, Simplex))
+    solid = not domain.discrete and domain.flat and (domain.basis is None or isinstance(domain, Simplex))
+    reached = solid or (isinstance(domain, Lattice | States) and model.has_logpdf)
     if not (reached and isinstance(model, Model) and model.everywhere and not model.estimated):
         return None
     key, kind = ("logpdf", Kind.LOGPDF) if model.has_logpdf else ("score", Kind.SCORE)
@@ -105,9 +103,8 @@ class _Space:
 
     def __init__(self, model: Model, domain: Domain, rows: Array) -> None:
         self.model, self.domain, self.rows, self.closed = model, domain, rows, isinstance(domain, Simplex)
-        lower, upper = np.full((2, domain.dim), [[0.0 if self.closed else -np.inf], [np.inf]])
-        if isinstance(domain, Box):
-            lower, upper = domain.lower, domain.upper
+        everything = np.full((2, domain.dim), [[0.0 if self.closed else -np.inf], [np.inf]])
+        lower, upper = (domain.lower, domain.upper) if isinstance(domain, Box) else everything
         self.below, self.above = np.isfinite(lower), np.isfinite(upper)
         self.lower, self.upper = np.where(self.below, lower, 0.0), np.where(self.above, upper, 0.0)
 
@@ -118,12 +115,11 @@ class _Space:
 
     def left(self, u: Array) -> Array:
         """Return the points at coordinates, (n, d)."""
-        if self.closed:
-            powers = np.exp(u - u.max(axis=1, keepdims=True))
-            return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        u = u - u.max(axis=1, keepdims=True) if self.closed else u
         interval = self.lower + (self.upper - self.lower) / (1.0 + np.exp(-u))
         one_side = np.where(self.below, self.lower + np.exp(u), self.upper - np.exp(-u))
-        return np.where(self.below & self.above, interval, np.where(self.below | self.above, one_side, u))
+        x = np.where(self.below & self.above, interval, np.where(self.below | self.above, one_side, u))
+        return x / x.sum(axis=1, keepdims=True) if self.closed else x
 
     def rise(self, start: Array, stop: Array) -> Array:
         """Return by how much the log density rises between coordinates, (n,); −inf if that is not known."""

@@ -50,7 +50,7 @@ def check_skewed(problem: Problem, thorough: bool = True, probes: Probes | None 
     found = squared_norms(problem, thorough, probes)
     if found is None:
         return []
-    simulated, operator = given("null", "MonteCarlo()"), problem.operator
+    simulated = given("null", "MonteCarlo()")
     if weighted:
         remedy, least = "Draw from a proposal that is closer to the model, or draw more", 0.0
     elif model.has_sample:
@@ -58,7 +58,7 @@ def check_skewed(problem: Problem, thorough: bool = True, probes: Probes | None 
         least = UNKNOWN if model.drawn_by is None else decisive(n)
     else:
         remedy = f"Use a narrower kernel, another operator, or {simulated} with a sampler, Model(sample=...)"
-        least = needed(n) if probes.chain is None or _is_quadratic(operator) else decisive(n)
+        least = needed(n) if probes.chain is None or _is_quadratic(problem.operator) else decisive(n)
     least = least if thorough else 0.0
     if not (too_skewed(found, n, weighted=weighted) or n * carrying(found) < least):
         return []
@@ -68,6 +68,11 @@ def check_skewed(problem: Problem, thorough: bool = True, probes: Probes | None 
 def _is_quadratic(operator: Operator) -> bool:
     """Whether features are squares or products, which have heavier tails by themselves."""
     return isinstance(operator, Dilation) or (isinstance(operator, Moments) and operator.degree > 0)
+
+
+def _is_even(diagonal: Array) -> bool:
+    """Whether features are clearly of about the same size, and not all equal."""
+    return carrying(diagonal) >= EVEN and bool(diagonal.min() < diagonal.max())
 
 
 def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
@@ -100,10 +105,9 @@ class Probes:
     def __init__(self, first: Problem | None = None) -> None:
         """Without a sampler chains draw, unless the features of the `first` problem are clearly even."""
         self.chain: Array | None = None
-        own = None if first is None or first.data.weights is not None else squared_norms(first, False)
-        if first is not None and own is not None and not first.model.has_sample:
-            even = carrying(own) >= EVEN and own.min() < own.max()
-            if _is_quadratic(first.operator) or not even:
+        if first is not None and first.data.weights is None and not first.model.has_sample:
+            own = squared_norms(first, thorough=False)
+            if own is not None and (_is_quadratic(first.operator) or not _is_even(own)):
                 self.chain = chained(first.model, first.domain, first.observations)
         self._drawn: dict[int, Points] = {}
         self._features: dict[int, tuple[Any, Any]] = {}
@@ -137,10 +141,8 @@ class Probes:
 
         def made() -> Any:
             if count not in self._drawn:
-                known = self.chain
-                rows = (
-                    draw(model, domain, count, np.random.default_rng(0)) if known is None else known[-count:]
-                )
+                chain, rng = self.chain, np.random.default_rng(0)
+                rows = draw(model, domain, count, rng) if chain is None else chain[-count:]
                 self._drawn[count] = Points(rows)
             return problem.with_data(self._drawn[count]).features
 
