@@ -7,9 +7,9 @@ import goodstein as gs
 from goodstein.auditing.skewness import carrying, needed, too_skewed
 from goodstein.errors import CalibrationWarning
 from goodstein.nulls import MonteCarlo, WildBootstrap
-from goodstein.pipeline.audit import check_skewed
 from goodstein.pipeline.choice import BUDGET, SAMPLES, choose_null, cost_of_a_sample
 from goodstein.pipeline.compose import compose
+from goodstein.pipeline.probes import check_skewed
 
 LINE = gs.families.Normal(0.0, 1.0)
 

@@ -16,43 +16,36 @@ from goodstein.auditing.modes import DRAWS, check_modes
 from goodstein.auditing.ranks import are_ranks, is_unit_cube, ranked
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
-from goodstein.auditing.skewness import check_alone, skewed, standing_alone, too_skewed
 from goodstein.auditing.weights import check_weights
 from goodstein.auxiliary.functions import ProductOfParts
 from goodstein.data.base import Data
 from goodstein.data.points import Points, draw
-from goodstein.domains import Box, Euclidean, Lattice, Simplex
+from goodstein.domains import Box, Euclidean, Simplex
 from goodstein.engine.executors import one_blas_thread
 from goodstein.errors import (
     InputError,
     SamplingError,
-    ScoreError,
     SteinIdentityError,
     given,
     takes,
     within_memory,
 )
-from goodstein.families.discrete import EXACT_STATES
 from goodstein.models.model import Model
 from goodstein.nulls.base import Null
 from goodstein.nulls.fitted import FittedWildBootstrap
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.operators import (
-    Langevin,
     LogRatio,
     MeanEmbedding,
     Mirrored,
     Operator,
     Perturbed,
-    Regularised,
     Standardised,
 )
 from goodstein.operators.mode_search import check_missing
-from goodstein.operators.views.drawn import DrawnView
+from goodstein.pipeline.probes import check_skewed, check_standing_alone
 from goodstein.problems.problem import Problem
-from goodstein.stein.features import squared_norms_of
-from goodstein.text import about, brief
-from goodstein.types import Array
+from goodstein.text import about
 
 
 def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool = False) -> AuditReport:
@@ -71,15 +64,6 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
 
 EXACT = 1e-12
 """How far double precision may leave data off a simplex or a sphere."""
-
-PROBES = 2000
-"""Draws at which the sizes of features are compared."""
-
-MATRICES = 2_000_000
-"""Entries of the matrices that all of them may hold."""
-
-FEW = 65_536
-"""Numbers in draws that a distribution of the library keeps for the next test."""
 
 SPARSE = 40
 """Independent observations below which hardly anything can be told."""
@@ -132,103 +116,6 @@ def observed_checks(
     if null is not None and not any(isinstance(part, seeing) for part in (problem.operator, *others)):
         found += check_groups(problem, null, thorough)
     return found
-
-
-def check_skewed(problem: Problem, thorough: bool = True) -> list[Check]:
-    """Whether too few of the points carry the statistic for null distributions of large samples."""
-    weighted, n = problem.data.weights is not None, len(problem.data)
-    found = squared_norms(problem, thorough)
-    if found is None or not too_skewed(found, n, weighted=weighted):
-        return []
-    remedy = "Use a narrower kernel or another operator"
-    if weighted:
-        remedy = "Draw from a proposal that is closer to the model, or draw more"
-    elif problem.model.has_sample:
-        remedy = f"Use {given('null', 'MonteCarlo()')}, which is exact"
-    drawn = thorough and not weighted and problem.model.has_sample and isinstance(problem.data, Points)
-    return [skewed(found, n, f"{remedy}.", drawn=drawn)]
-
-
-def check_standing_alone(problem: Problem, thorough: bool = True) -> list[Check]:
-    """Whether one row is so large beside all others as none that the model draws."""
-    data = problem.data
-    try:
-        form = problem.form
-    except InputError:  # tests by draws take kernels that have no Stein form
-        return []
-    if problem.operator.diagonal_counts or form.n != len(data) or isinstance(problem.operator, Perturbed):
-        return []
-    diagonal = form.diagonal()
-    row = standing_alone(diagonal)
-    if row is None:
-        return []
-    # Models whose features are skewed draw such rows, if rarely.
-    drawn = Probes().norms(problem) if thorough and isinstance(data, Points) else None
-    if drawn is not None and diagonal[row] <= drawn.max():
-        return []
-    which = f"Row {row}"
-    if isinstance(data, Points):
-        point = [float(f"{value:.3g}") for value in problem.observations[row]]
-        which += f", {brief(point)},"
-    return [check_alone(diagonal, row, which)]
-
-
-class Probes:
-    """Draws of a model, and features of them: made once for all members of a collection that share them."""
-
-    def __init__(self) -> None:
-        self._drawn: dict[int, Points] = {}
-        self._features: dict[int, tuple[Any, Any]] = {}
-
-    def norms(self, problem: Problem) -> Array | None:
-        """h(x, x) at draws from the model; None where there are none."""
-        model, domain = problem.model, problem.domain
-        # Samplers of a user's own may be slow. On a lattice of many states every draw is the end of a chain.
-        chains = isinstance(domain, Lattice) and domain.size > EXACT_STATES
-        if chains or not (model.has_sample and model.draws_fast) or problem.data.weights is not None:
-            return None
-        try:
-            norms = squared_norms_of(self._seen(problem), problem.fitted_kernel)
-        except (InputError, ScoreError, SamplingError):
-            return None
-        return norms if np.isfinite(norms).all() else None
-
-    def _seen(self, problem: Problem) -> Any:
-        """Features of the draws; those of the data, which kernels share too, tell which."""
-        own = problem.features
-        if id(own) not in self._features:
-            domain = problem.domain
-            # Features may hold a matrix for every draw.
-            count = min(PROBES, max(len(problem.data), min(PROBES, MATRICES // domain.dim**2)))
-            self._features[id(own)] = own, self._of_draws(problem, count)
-        return self._features[id(own)][1]
-
-    def _of_draws(self, problem: Problem, count: int) -> Any:
-        model, domain, operator = problem.model, problem.domain, problem.operator
-
-        def made() -> Any:
-            if count not in self._drawn:
-                self._drawn[count] = Points(draw(model, domain, count, np.random.default_rng(0)))
-            return problem.with_data(self._drawn[count]).features
-
-        if not isinstance(operator, Langevin) or count * domain.dim > FEW:
-            return made()
-        return model.kept((operator, domain, count), made)
-
-
-def squared_norms(problem: Problem, thorough: bool = True, probes: Probes | None = None) -> Array | None:
-    """h(x, x) at draws from the model, or at the data where there are none; None unless these are points."""
-    if not isinstance(problem.data, Points) or problem.operator.diagonal_counts:
-        return None
-    if problem.data.weights is not None:
-        return problem.form.diagonal()
-    # The first has features of nearly equal size. The second divides by their covariance, and a few large
-    # ones make it conservative (N(0, 1), n = 60, strength 1/120: .01 at .05 in the eighth so flagged). The
-    # third looks at its draws itself, and the fourth has its own draws of the null distribution.
-    if isinstance(problem.operator, (MeanEmbedding, Regularised, DrawnView, Perturbed)):
-        return None
-    drawn = (probes or Probes()).norms(problem) if thorough else None
-    return problem.form.diagonal() if drawn is None else drawn
 
 
 def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[Check]:

@@ -24,18 +24,16 @@ from goodstein.nulls.combine import combined
 from goodstein.operators import Operator
 from goodstein.operators.views.base import FiniteView
 from goodstein.pipeline.audit import (
-    Probes,
-    check_skewed,
     observed_checks,
     overruled,
     quick_audit,
     refusal,
     require_valid,
     short,
-    squared_norms,
 )
 from goodstein.pipeline.choice import choose_null, independent, told_of
 from goodstein.pipeline.compose import Seeds, choose_kernel, compose, draw_seeds, in_units
+from goodstein.pipeline.probes import Probes, check_skewed, squared_norms
 from goodstein.pipeline.run import caveats, recorded, report_test
 from goodstein.problems.problem import Collection, Problem
 from goodstein.results.member import Member
@@ -329,16 +327,17 @@ def _carried(
     Only members of the library's own collection are left out, and not all of them, nor where rows are
     weighted.
     """
-    n, probes = len(collection.data), Probes()
+    n, probes = len(collection.data), Probes(collection.problems[0])
     sizes = [squared_norms(problem, probes=probes) for problem in collection.problems]
     weighted = collection.data.weights is not None
     flagged = [size is not None and too_skewed(size, n, weighted=weighted) for size in sizes]
-    if not any(flagged):
+    if probes.chain is None and not any(flagged):
         return groups, shares, []
     # Of weighted samples those that are rejected wrongly are those in which the members do not seem skewed.
     if not ours or weighted or all(flagged):
-        worst = collection.problems[flagged.index(True)]
-        return groups, shares, check_skewed(worst)
+        flagged = [False] * len(flagged)
+    remaining = (problem for problem, out in zip(collection.problems, flagged, strict=True) if not out)
+    checks = next(filter(None, (check_skewed(problem, probes=probes) for problem in remaining)), [])
     kept: list[Group] = []
     left_out: list[str] = []
     place = 0
@@ -349,12 +348,14 @@ def _carried(
             left_out.append(f"{short(problem.operator)} ({sum(here)} of {len(here)} kernels)")
         if not all(here):
             kept.append((problem, tuple(k for k, bad in zip(kernels, here, strict=True) if not bad)))
-    remaining = shares[~np.array(flagged)]
-    message = (
-        f"Left out, because too few observations carry their statistics for the wild bootstrap: "
-        f"{', '.join(left_out)}."
-    )
-    return kept, np.asarray(remaining / remaining.sum()), [Question("skewed features").warned(message)]
+    if left_out:
+        message = (
+            f"Left out, because too few observations carry their statistics for the wild bootstrap: "
+            f"{', '.join(left_out)}."
+        )
+        checks = [Question("skewed features").warned(message), *checks]
+        shares = shares[~np.array(flagged)]
+    return kept, np.asarray(shares / shares.sum()), checks
 
 
 def _shares(weights: Sequence[float] | None, groups: list[Group], defaults: list[tuple[float, ...]]) -> Array:
