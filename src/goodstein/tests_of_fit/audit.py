@@ -12,8 +12,9 @@ from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, quiet
 from goodstein.operators.base import Operator
-from goodstein.pipeline.audit import check_skewed, quick_audit, report_of
+from goodstein.pipeline.audit import quick_audit, report_of
 from goodstein.pipeline.compose import compose
+from goodstein.pipeline.probes import check_skewed
 from goodstein.problems.problem import Problem
 from goodstein.types import RNG, ArrayLike
 from goodstein.validation import as_generator
