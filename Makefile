@@ -21,6 +21,9 @@ PIP  := -m pip --disable-pip-version-check install -qq
 # Test workers and tile threads are the parallelism; threads below them would only compete.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
 PYTEST      = MPLBACKEND=Agg $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS)
+# With pandas and nothing else beside the core, which then needs all of its dependencies.
+FRAME := import pandas as pd, goodstein as gs; x = pd.DataFrame(gs.datasets.skye_lavas()); \
+	print(gs.ksd_test(x, gs.families.Dirichlet.fit(x), rng=1))
 # Old packages warn of what newer ones below them have deprecated.
 OF_OLD     := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 
@@ -50,6 +53,8 @@ dist: $(VENV)/.created  ## build sdist and wheel into dist/, and try the wheel w
 	@$(PYTHON) -m venv --clear $(NEW)
 	@$(NEW)/bin/python $(PIP) --only-binary :all: dist/*.whl
 	$(NEW)/bin/goodstein check dataset:skye_lavas dirichlet --fit --seed 1
+	@$(NEW)/bin/python $(PIP) --only-binary :all: pandas
+	$(NEW)/bin/python -c "$(FRAME)"
 
 lint: $(VENV)/.lint  ## check style, formatting, types and the arrows between rooms
 	$(BIN)/ruff check .
