@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from goodstein.errors import (
     describe_rows,
     within_memory,
 )
+from goodstein.lazy import cached_property
 from goodstein.models.base import Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.models.functions import Function, FunctionModel, points_of, title

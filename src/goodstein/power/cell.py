@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from goodstein.constraints import check_count, check_share, check_text, number
 from goodstein.errors import InputError, must
+from goodstein.lazy import cached_property
 from goodstein.power.laws import Draw, Law, NoSamplerError, SamplerLaw, is_function, law_of, name_of
 from goodstein.power.neyman_pearson import LogLikelihoodRatio, Pair, check_log_ratio
 
