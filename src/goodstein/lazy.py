@@ -10,6 +10,7 @@ import ast
 import functools
 import importlib
 import os
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -68,6 +69,14 @@ class cached_property(functools.cached_property[T]):
             return self  # type: ignore[return-value]
         found: T = instance.__dict__.setdefault(self.attrname, self.func(instance))
         return found
+
+
+def lock_for_forks() -> threading.Lock:
+    """Return a lock that is free in a forked child, whichever thread held it."""
+    lock = threading.Lock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 class Kept:
