@@ -18,10 +18,14 @@ from goodstein.errors import InputError, SamplingError, ScoreError, describe_row
 from goodstein.models.callables import Kind
 from goodstein.models.functions import FunctionModel
 from goodstein.models.model import Model
+from goodstein.models.repeatable import repeatable
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
+
+ROWS = 4
+"""Covariates at which it is asked whether a sampler uses its generator: at some, y may be certain."""
 
 
 class ConditionalModel(FunctionModel):
@@ -137,8 +141,21 @@ class ConditionalModel(FunctionModel):
             raise SamplingError(
                 f"{self.name} has no sampler. Pass ConditionalModel(sample=function of (x, rng))."
             )
-        x, what = real_array(x, "x"), f"The sampler of {self.name}"
-        found = asked(self._functions["sample"], what, x, as_generator(rng), error=SamplingError)
+        x, generator = real_array(x, "x"), as_generator(rng)
+        if self.repeats is None and len(x):
+
+            def outcomes(n: int, rng: np.random.Generator) -> Array:
+                """n draws at each of a few rows of x, with those at one place in one row."""
+                few = x[:ROWS]
+                return self._drawn(np.repeat(few, n, axis=0), rng).reshape(len(few), n, -1).swapaxes(0, 1)
+
+            self.repeats = repeatable(outcomes, f"the sampler of {self.name}")
+        return self._drawn(x, generator)
+
+    def _drawn(self, x: Array, rng: np.random.Generator) -> Array:
+        """What the user's sampler returns."""
+        what = f"The sampler of {self.name}"
+        found = asked(self._functions["sample"], what, x, rng, error=SamplingError)
         drawn = answered(found, what, error=SamplingError)
         if drawn.ndim not in (1, 2) or len(drawn) != len(x):
             raise SamplingError(

@@ -12,12 +12,16 @@ from goodstein.foreign import describe
 from goodstein.graphs.data import Graph
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit, provenance_of
+from goodstein.models.repeatable import repeatable
 from goodstein.types import Array
 
 SWEEPS = 30
 """Updates of every pair, on average, between two graphs of a chain, where nothing is said."""
 SURE = 30.0
 """Pairs that are to change in a sweep, of which a graph that is the same as before shows that none did."""
+
+WALKS = 4
+"""Walks in turn by which it is asked whether they use their generator."""
 
 
 class GraphModel(AnyModel):
@@ -57,6 +61,16 @@ class GraphModel(AnyModel):
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
         what = f"`walk` of {self.name}"
+        if self.repeats is None and not type(self.raw).__module__.startswith("goodstein."):
+
+            def ends(count: int, rng: np.random.Generator) -> list[Any]:
+                """Graphs at the ends of some walks, each from the end of the one before."""
+                graphs = [adjacency]
+                for _ in range(min(count, WALKS)):
+                    graphs.append(self.raw.walk(np.array(graphs[-1]), self.steps, rng))
+                return graphs[1:]
+
+            self.repeats = repeatable(ends, what)
         found = asked(self.raw.walk, what, adjacency.copy(), self.steps, rng, error=SamplingError)
         end = answered(found, what, adjacency.shape, error=SamplingError)
         if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):

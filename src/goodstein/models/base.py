@@ -11,6 +11,7 @@ from goodstein.data.base import Data, OwnData
 from goodstein.data.points import Points, draw
 from goodstein.errors import InputError
 from goodstein.models.provenance import Fit, Fittable, provenance_of
+from goodstein.models.repeatable import repeatable
 from goodstein.types import RNG, Array
 from goodstein.validation import as_generator
 
@@ -33,6 +34,9 @@ class AnyModel(Fittable):
     """Whether it can be asked at other observations than those of the data."""
 
     name: Any
+
+    repeats: bool | None = None
+    """Whether draws depend on their generator alone; None until a user's sampler is first used."""
 
     @property
     def domain(self) -> Any:
@@ -107,11 +111,18 @@ class OwnModel(AnyModel):
         return "Give the model a method sample(n, rng)"
 
     def sample(self, n: int, rng: RNG = None) -> Any:
+        if self.repeats is None:
+            self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
         return self.own.sample(n, as_generator(rng))
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data:
         sample = self.sample(n, rng)
         return sample if isinstance(sample, Data) else OwnData(sample)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> list[Any]:
+        """n observations, each by itself."""
+        drawn = self.own.sample(n, rng)
+        return [drawn.take(np.array([k])) for k in range(n)]
 
     @property
     def provenance(self) -> Fit | None:

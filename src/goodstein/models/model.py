@@ -26,6 +26,7 @@ from goodstein.models.base import Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.models.functions import Function, FunctionModel, points_of, title
 from goodstein.models.line import Line, drawn_along
+from goodstein.models.repeatable import repeatable
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
@@ -219,9 +220,15 @@ class Model(FunctionModel):
         n, generator = check_count(n, "n", 0), as_generator(rng)
         if self.line is not None:
             return self.line.sample(n, generator)[:, None]
+        if self.repeats is None:
+            self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
+        return self._drawn(n, generator)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> Array:
+        """What the user's sampler returns."""
         what, d = f"The sampler of {self.name}", None if self._domain is None else self._domain.dim
         with within_memory(what):
-            return points_of(self._functions["sample"], what, n, d, generator)
+            return points_of(self._functions["sample"], what, n, d, rng)
 
     def on(self, domain: Domain | None) -> Self:
         domain = None if domain is None else as_domain(domain, OR_NONE)

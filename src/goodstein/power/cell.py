@@ -85,7 +85,9 @@ class Cell:
         against = "" if self.alternative is None else f" against {name_of(self.alternative)}"
         set_(self, "name", self.name or f"{name_of(self.model)}{against}, n = {self.n}")
         # Errors about the laws belong here, not into the middle of a study.
-        _ = self.null_law
+        for law in (self.null_law, self.alternative_law):
+            if law is not None:
+                law.check(self.n, self.name)
         if self.pair is not None:
             self.pair.check()
 

@@ -15,6 +15,7 @@ from goodstein.errors import SamplingError, ScoreError, describe_rows, must
 from goodstein.models.base import AnyModel
 from goodstein.models.functions import draws_of, title
 from goodstein.models.provenance import Fit
+from goodstein.models.repeatable import repeatable
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
@@ -195,7 +196,9 @@ class SurvivalModel(AnyModel):
         check_count(n, "n")
         if "sample" not in self._functions:
             return self.quantile(rng.standard_exponential(n))
-        drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, rng)
+        if self.repeats is None and not self.trusted:
+            self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
+        drawn = self._drawn(n, rng)
         if drawn.shape not in ((n,), (n, 1)):
             raise SamplingError(f"The sampler of {self.name} returned shape {drawn.shape}; expected ({n},).")
         drawn = drawn.reshape(n)
@@ -204,6 +207,10 @@ class SurvivalModel(AnyModel):
             found = f"returned durations that are negative or not finite in {describe_rows(broken)}."
             raise SamplingError(f"The sampler of {self.name} {found}", rows=broken)
         return drawn
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> Array:
+        """What the user's sampler returns."""
+        return draws_of(self._functions["sample"], f"The sampler of {self.name}", n, rng)
 
     def _values(self, key: str, t: ArrayLike) -> Array:
         times = _as_times(t)
