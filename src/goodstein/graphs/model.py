@@ -32,6 +32,7 @@ class GraphModel(AnyModel):
     def __init__(self, raw: Any, nodes: int, sweeps: int = SWEEPS) -> None:
         self.raw, self.nodes, self.sweeps = raw, nodes, sweeps
         self.name = describe(raw)
+        self.trusted = type(raw).__module__.startswith("goodstein.")
 
     @property
     def has_sample(self) -> bool:
@@ -61,7 +62,7 @@ class GraphModel(AnyModel):
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
         what = f"`walk` of {self.name}"
-        if self.repeats is None and not type(self.raw).__module__.startswith("goodstein."):
+        if self.repeats is None and not self.trusted:
 
             def ends(count: int, rng: np.random.Generator) -> list[Any]:
                 """Graphs at the ends of some walks, each from the end of the one before."""

@@ -35,6 +35,9 @@ class AnyModel(Fittable):
 
     name: Any
 
+    trusted: bool = False
+    """Whether it is a distribution of the library, rather than functions of a user, who may err."""
+
     repeats: bool | None = None
     """Whether draws depend on their generator alone; None until a user's sampler is first used."""
 

@@ -220,7 +220,7 @@ class Model(FunctionModel):
         n, generator = check_count(n, "n", 0), as_generator(rng)
         if self.line is not None:
             return self.line.sample(n, generator)[:, None]
-        if self.repeats is None:
+        if self.repeats is None and not self.trusted:
             self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
         return self._drawn(n, generator)
 

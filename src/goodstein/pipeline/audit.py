@@ -128,8 +128,8 @@ def observed_checks(
     seeing = (MeanEmbedding, Perturbed)
     if null is not None and not any(isinstance(part, seeing) for part in (problem.operator, *others)):
         found += check_groups(problem, null, thorough)
-    if null is not None and null.simulates and problem.model.has_sample and problem.model.repeats is None:
-        problem.simulate(np.random.default_rng(0))  # by which it is found out
+    if null is not None and null.simulates and problem.model.has_sample and not problem.model.trusted:
+        problem.simulate(np.random.default_rng(0))  # by which it is found out whether draws repeat
     return [*found, *check_repeatable(problem.model)]
 
 

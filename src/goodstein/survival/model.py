@@ -70,9 +70,6 @@ class SurvivalModel(AnyModel):
     upper = np.inf
     """Where the support ends, beyond which nobody survives."""
 
-    trusted = False
-    """Whether the functions come from a distribution rather than from a user, who may err."""
-
     def __init__(
         self,
         *,

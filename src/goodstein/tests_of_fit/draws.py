@@ -62,8 +62,8 @@ def assumptions(problem: Problem, test: str) -> AuditReport:
         f"Assumed, not checked: the rows of the data are independent, and so are the draws of "
         f"{problem.model.name}. The p-value is then exact at every sample size."
     )
-    if problem.model.repeats is None:
-        problem.simulate(np.random.default_rng(0))  # by which it is found out
+    if not problem.model.trusted:
+        problem.simulate(np.random.default_rng(0))  # by which it is found out whether draws repeat
     # These tests look at the data alone, and the model need not have a score. There is no audit to overrule:
     # what would be refused is a warning.
     seen = [
