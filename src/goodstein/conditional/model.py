@@ -18,7 +18,6 @@ from goodstein.errors import InputError, SamplingError, ScoreError, describe_row
 from goodstein.models.callables import Kind
 from goodstein.models.functions import FunctionModel
 from goodstein.models.model import Model
-from goodstein.models.repeatable import repeatable
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
 from goodstein.validation import as_generator
 
@@ -142,14 +141,13 @@ class ConditionalModel(FunctionModel):
                 f"{self.name} has no sampler. Pass ConditionalModel(sample=function of (x, rng))."
             )
         x, generator = real_array(x, "x"), as_generator(rng)
-        if self.repeats is None and len(x):
+        few = x[:ROWS]
 
-            def outcomes(n: int, rng: np.random.Generator) -> Array:
-                """n draws at each of a few rows of x, with those at one place in one row."""
-                few = x[:ROWS]
-                return self._drawn(np.repeat(few, n, axis=0), rng).reshape(len(few), n, -1).swapaxes(0, 1)
+        def outcomes(n: int, rng: np.random.Generator) -> Array:
+            """n draws at each of a few rows of x, with those at one place in one row."""
+            return self._drawn(np.repeat(few, n, axis=0), rng).reshape(len(few), n, -1).swapaxes(0, 1)
 
-            self.repeats = repeatable(outcomes, f"the sampler of {self.name}")
+        self.settle(outcomes)
         return self._drawn(x, generator)
 
     def _drawn(self, x: Array, rng: np.random.Generator) -> Array:

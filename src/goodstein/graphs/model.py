@@ -12,7 +12,6 @@ from goodstein.foreign import describe
 from goodstein.graphs.data import Graph
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit, provenance_of
-from goodstein.models.repeatable import repeatable
 from goodstein.types import Array
 
 SWEEPS = 30
@@ -62,16 +61,15 @@ class GraphModel(AnyModel):
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
         what = f"`walk` of {self.name}"
-        if self.repeats is None and not self.trusted:
 
-            def ends(count: int, rng: np.random.Generator) -> list[Any]:
-                """Graphs at the ends of some walks, each from the end of the one before."""
-                graphs = [adjacency]
-                for _ in range(min(count, WALKS)):
-                    graphs.append(self.raw.walk(np.array(graphs[-1]), self.steps, rng))
-                return graphs[1:]
+        def ends(_: int, rng: np.random.Generator) -> list[Any]:
+            """Graphs at the ends of some walks, each from the end of the one before."""
+            graphs = [adjacency]
+            for _ in range(WALKS):
+                graphs.append(self.raw.walk(graphs[-1].copy(), self.steps, rng))
+            return graphs[1:]
 
-            self.repeats = repeatable(ends, what)
+        self.settle(ends, "`walk`")
         found = asked(self.raw.walk, what, adjacency.copy(), self.steps, rng, error=SamplingError)
         end = answered(found, what, adjacency.shape, error=SamplingError)
         if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):

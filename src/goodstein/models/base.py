@@ -35,6 +35,8 @@ class AnyModel(Fittable):
 
     name: Any
 
+    _settled: tuple[str, ...] = ()
+
     trusted: bool = False
     """Whether it is a distribution of the library, rather than functions of a user, who may err."""
 
@@ -64,6 +66,16 @@ class AnyModel(Fittable):
     def sample(self, n: int, rng: RNG = None) -> Any:
         """n observations."""
         raise NotImplementedError
+
+    def settle(self, ask: Callable[[int, np.random.Generator], Any], what: str = "the sampler") -> None:
+        """Find out, once, whether a user's sampler repeats its draws; raise where it ignores its generator.
+
+        `ask` returns so many of its draws, one by one.
+        """
+        if not self.trusted and what not in self._settled:
+            found = repeatable(ask, f"{what} of {self.name}")
+            self.repeats = found and self.repeats is not False
+            self._settled = (*self._settled, what)
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data | None:
         """n observations of its kind of data; None where they depend on what was observed."""
@@ -114,8 +126,7 @@ class OwnModel(AnyModel):
         return "Give the model a method sample(n, rng)"
 
     def sample(self, n: int, rng: RNG = None) -> Any:
-        if self.repeats is None:
-            self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
+        self.settle(self._drawn)
         return self.own.sample(n, as_generator(rng))
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data:

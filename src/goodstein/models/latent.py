@@ -13,7 +13,6 @@ from goodstein.domains.base import Domain
 from goodstein.errors import InputError, ScoreError, given
 from goodstein.models.averages import ROWS, Averaged, evaluate
 from goodstein.models.functions import title
-from goodstein.models.repeatable import repeatable
 from goodstein.numerics.ranges import cut
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
@@ -84,9 +83,6 @@ class LatentModel(Averaged):
 
     latent = True
 
-    _settled: bool | None = None
-    """Whether the draws of z depend on their generator alone, where that was found out."""
-
     def __init__(
         self,
         conditional_score: Callable[..., Any],
@@ -143,14 +139,12 @@ class LatentModel(Averaged):
 
     def _posterior(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[Any]:
         n, where = len(x), f"`posterior_sample` of {self.name}"
-        if self._settled is None:
 
-            def posterior(draws: int, rng: np.random.Generator) -> Any:
-                """Draws of z at a few rows of x, those at one place in one row."""
-                return np.swapaxes(self._posterior_sample(x[:FEW].copy(), draws, rng), 0, 1)
+        def posterior(draws: int, rng: np.random.Generator) -> Any:
+            """Draws of z at a few rows of x, those at one place in one row."""
+            return np.swapaxes(self._posterior_sample(x[:FEW].copy(), draws, rng), 0, 1)
 
-            self._settled = repeatable(posterior, where)
-            self.repeats = self.repeats if self._settled else False
+        self.settle(posterior, "`posterior_sample`")
         drawn = asked(self._posterior_sample, where, x.copy(), draws, rng)
         answered(drawn, where)
         z = np.asarray(drawn)  # labels stay whole numbers

@@ -26,7 +26,6 @@ from goodstein.models.base import Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.models.functions import Function, FunctionModel, points_of, title
 from goodstein.models.line import Line, drawn_along
-from goodstein.models.repeatable import repeatable
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.frameworks import NumPy
 from goodstein.types import RNG, Array, ArrayLike, BoolArray
@@ -220,8 +219,7 @@ class Model(FunctionModel):
         n, generator = check_count(n, "n", 0), as_generator(rng)
         if self.line is not None:
             return self.line.sample(n, generator)[:, None]
-        if self.repeats is None and not self.trusted:
-            self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
+        self.settle(self._drawn)
         return self._drawn(n, generator)
 
     def _drawn(self, n: int, rng: np.random.Generator) -> Array:

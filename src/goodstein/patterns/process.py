@@ -13,7 +13,6 @@ from goodstein.errors import DomainError, InputError, SamplingError, ScoreError,
 from goodstein.foreign import describe
 from goodstein.models.base import AnyModel
 from goodstein.models.provenance import Fit, provenance_of
-from goodstein.models.repeatable import repeatable
 from goodstein.patterns.data import Patterns, as_pattern
 from goodstein.patterns.nodes import quadrature
 from goodstein.types import RNG, Array
@@ -108,8 +107,7 @@ class Process(AnyModel):
         return values
 
     def sample(self, n: int, rng: RNG = None) -> Patterns:
-        if self.repeats is None and not self.trusted:
-            self.repeats = repeatable(self.raw.sample, f"the sampler of {self.name}")
+        self.settle(self.raw.sample)
         drawn = asked(
             self.raw.sample, f"The sampler of {self.name}", n, as_generator(rng), error=SamplingError
         )

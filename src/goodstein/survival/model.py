@@ -15,7 +15,6 @@ from goodstein.errors import SamplingError, ScoreError, describe_rows, must
 from goodstein.models.base import AnyModel
 from goodstein.models.functions import draws_of, title
 from goodstein.models.provenance import Fit
-from goodstein.models.repeatable import repeatable
 from goodstein.numerics.differentiate import gradient
 from goodstein.numerics.elementwise import Elementwise
 from goodstein.survival.data import Censored, as_censored
@@ -193,8 +192,7 @@ class SurvivalModel(AnyModel):
         check_count(n, "n")
         if "sample" not in self._functions:
             return self.quantile(rng.standard_exponential(n))
-        if self.repeats is None and not self.trusted:
-            self.repeats = repeatable(self._drawn, f"the sampler of {self.name}")
+        self.settle(self._drawn)
         drawn = self._drawn(n, rng)
         if drawn.shape not in ((n,), (n, 1)):
             raise SamplingError(f"The sampler of {self.name} returned shape {drawn.shape}; expected ({n},).")
