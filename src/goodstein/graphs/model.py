@@ -19,9 +19,6 @@ SWEEPS = 30
 SURE = 30.0
 """Pairs that are to change in a sweep, of which a graph that is the same as before shows that none did."""
 
-WALKS = 4
-"""Walks in turn by which it is asked whether they use their generator."""
-
 
 class GraphModel(AnyModel):
     """A model of graphs as the library sees it."""
@@ -61,15 +58,6 @@ class GraphModel(AnyModel):
     def walk(self, adjacency: Array, rng: np.random.Generator) -> Array:
         """The chain's state after as many steps as `sweeps` says."""
         what = f"`walk` of {self.name}"
-
-        def ends(_: int, rng: np.random.Generator) -> list[Any]:
-            """Graphs at the ends of some walks, each from the end of the one before."""
-            graphs = [adjacency]
-            for _ in range(WALKS):
-                graphs.append(self.raw.walk(graphs[-1].copy(), self.steps, rng))
-            return graphs[1:]
-
-        self.settle(ends, "`walk`")
         found = asked(self.raw.walk, what, adjacency.copy(), self.steps, rng, error=SamplingError)
         end = answered(found, what, adjacency.shape, error=SamplingError)
         if not (np.isin(end, (0.0, 1.0)).all() and (end == end.T).all() and not end.diagonal().any()):
