@@ -112,7 +112,6 @@ class Process(AnyModel):
         return values
 
     def sample(self, n: int, rng: RNG = None) -> Patterns:
-        self.settle(self.raw.sample)
         drawn = asked(
             self.raw.sample, f"The sampler of {self.name}", n, as_generator(rng), error=SamplingError
         )
@@ -124,6 +123,7 @@ class Process(AnyModel):
             checked = [as_pattern(item, i, self.domain) for i, item in enumerate(drawn)]
         except (InputError, DomainError) as error:
             raise SamplingError(f"{wanted}; {error.bare}") from None
+        self.settle(self.raw.sample)
         return Patterns(checked, self.domain.dim)
 
     def walk(self, pattern: Array, rng: np.random.Generator) -> Array:
