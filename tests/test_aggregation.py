@@ -478,11 +478,12 @@ def test_members_share_their_draws_of_the_model():
         return rng.standard_normal((n, 12))
 
     model = gs.Model(score=lambda x: -x, sample=sample, domain=gs.Euclidean(12), batched=True)
+    model.sample(2, rng=0)  # by which it is found out whether draws repeat
     x = np.random.default_rng(0).standard_normal((60, 12))
     counts = []
     for resamples in (1, 6):
         calls.clear()
-        gs.aggregated_test(x, model, null=gs.MonteCarlo(resamples), rng=1)
+        gs.aggregated_test(x, model, null=gs.MonteCarlo(resamples), workers=1, rng=1)
         counts.append(len(calls))
     assert counts[1] - counts[0] == 5
 

@@ -352,8 +352,8 @@ def test_monte_carlo_keeps_x(monkeypatch):
         return drawn
 
     monkeypatch.setattr(gs.Paired, "drawn", watched)
-    result = gs.conditional_ksd_test(x, y, LINE, null=gs.MonteCarlo(19), rng=1)
-    assert len(seen) == 19 and result.pvalue * 20 == pytest.approx(round(result.pvalue * 20))
+    result = gs.conditional_ksd_test(x, y, LINE, null=gs.MonteCarlo(19), workers=1, rng=1)
+    assert len(seen) == 20 and result.pvalue * 20 == pytest.approx(round(result.pvalue * 20))
     for pairs in seen:
         np.testing.assert_array_equal(pairs.x, x)
         assert pairs.y.shape == y.shape and not np.array_equal(pairs.y, y)

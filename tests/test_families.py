@@ -628,7 +628,9 @@ def test_truncated_effort_is_bounded_by_what_was_asked():
     q = Truncated(Model(score=lambda x: -x, sample=sample), Box([0], [10]))
     q.sample(1000, rng=0)
     assert sum(calls) < 3000
-    assert len(calls) <= 4
+    assert (
+        len([n for n in calls if n > 16]) <= 4
+    )  # without those by which it is found out whether draws repeat
 
 
 def test_truncation_of_what_as_model_takes():

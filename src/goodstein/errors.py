@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from goodstein.lazy import lock_for_forks
 from goodstein.types import ArrayLike, BoolArray
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -287,7 +287,7 @@ class _Switchboard:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock_for_forks()
         self._users = 0
         self._filter: Any = ("always", _Listening(), Warning, None, 0)
         self._lists: list[Any] = []

@@ -7,10 +7,14 @@ read them there, and so does :func:`attach`.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import os
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 FEW = 8
 """Things that are kept at a time where nothing else is said."""
@@ -50,6 +54,29 @@ class deferred:
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(importlib.import_module(self._name), attribute)
+
+
+class cached_property(functools.cached_property[T]):
+    """A property that is computed once, without a lock.
+
+    That of Python 3.11 has one for all objects of a class: tests in threads wait for each other's models,
+    and a child that was forked while another thread holds it hangs. Here threads that ask at once may
+    compute the value twice; all of them get the first.
+    """
+
+    def __get__(self, instance: Any, owner: type | None = None) -> T:  # type: ignore[override]
+        if instance is None:
+            return self  # type: ignore[return-value]
+        found: T = instance.__dict__.setdefault(self.attrname, self.func(instance))
+        return found
+
+
+def lock_for_forks() -> threading.Lock:
+    """Return a lock that is free in a forked child, whichever thread held it."""
+    lock = threading.Lock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 class Kept:

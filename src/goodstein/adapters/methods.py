@@ -37,7 +37,7 @@ def from_methods(model: Any) -> Model:
         told = Fit(None, SeenMoments(model.mean))  # made by hand: if it was fitted, the mean tells
     wrapped.remember(told)
     if ours:  # it is immutable, so that this, and what is found out about it, need not be done twice
-        wrapped._kept = {}
+        wrapped._kept, wrapped.trusted = {}, True
         wrapped.quasi_concave = model.quasi_concave
         vars(model)["_wrapped"] = provenance_of(model), wrapped.copied()
     return wrapped

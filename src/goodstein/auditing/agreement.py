@@ -1,11 +1,14 @@
-"""Whether score and log density belong together, cheaply enough to be asked before every test.
+"""Whether the parts of a model belong together, cheaply enough to be asked before every test.
 
-Members of one collection ask one or the other, and a test by the score of a model says nothing about its log
-density. Along one direction v a central difference of log q is compared with s·v, at a few observations: two
-evaluations of log q each, whatever the dimension. :func:`goodstein.audit` compares all derivatives.
+Members of one collection ask for a score or for a log density, and a test by the score of a model says
+nothing about its log density. Along one direction v a central difference of log q is compared with s·v, at a
+few observations: two evaluations of log q each, whatever the dimension. :func:`goodstein.audit` compares all
+derivatives.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +16,7 @@ from goodstein.auditing.report import Check, Question
 from goodstein.domains import Box, Domain, Euclidean
 from goodstein.errors import NumericalScoreWarning, ScoreError, quiet
 from goodstein.models.model import Model
+from goodstein.models.repeatable import DRAWS_DIFFER
 from goodstein.types import Array
 
 ROWS = 8
@@ -65,3 +69,10 @@ def check_agreement(model: Model, domain: Domain, data: Array) -> list[Check]:
         f"{expected:.3g}. One of both is wrong; audit(model, data=data) compares all derivatives."
     )
     return [Question("score and log density along a line").warned(message, loud=True)]
+
+
+def check_repeatable(model: Any) -> list[Check]:
+    """A warning where draws of the model depend on more than their generator, as was found when it drew."""
+    if model.repeats is not False:
+        return []
+    return [Question("repeatable draws").warned(f"A sampler of {model.name} {DRAWS_DIFFER}", loud=True)]

@@ -20,11 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranks import doubled_ranks
 from goodstein.types import Array, Single
 

@@ -23,6 +23,9 @@ from goodstein.validation import as_generator
 
 Function: TypeAlias = Callable[..., Any]
 
+ROWS = 4
+"""Covariates at which it is asked whether a sampler uses its generator: at some, y may be certain."""
+
 
 class ConditionalModel(FunctionModel):
     r"""A model of y given x, known through the score of its conditional density.
@@ -137,8 +140,20 @@ class ConditionalModel(FunctionModel):
             raise SamplingError(
                 f"{self.name} has no sampler. Pass ConditionalModel(sample=function of (x, rng))."
             )
-        x, what = real_array(x, "x"), f"The sampler of {self.name}"
-        found = asked(self._functions["sample"], what, x, as_generator(rng), error=SamplingError)
+        x, generator = real_array(x, "x"), as_generator(rng)
+        few = x[:ROWS]
+
+        def outcomes(n: int, rng: np.random.Generator) -> Array:
+            """n draws at each of a few rows of x, with those at one place in one row."""
+            return self._drawn(np.repeat(few, n, axis=0), rng).reshape(len(few), n, -1).swapaxes(0, 1)
+
+        self.settle(outcomes)
+        return self._drawn(x, generator)
+
+    def _drawn(self, x: Array, rng: np.random.Generator) -> Array:
+        """What the user's sampler returns."""
+        what = f"The sampler of {self.name}"
+        found = asked(self._functions["sample"], what, x, rng, error=SamplingError)
         drawn = answered(found, what, error=SamplingError)
         if drawn.ndim not in (1, 2) or len(drawn) != len(x):
             raise SamplingError(

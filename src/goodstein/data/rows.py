@@ -6,13 +6,13 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from goodstein.data.base import Data
 from goodstein.errors import InputError, describe_rows
+from goodstein.lazy import cached_property
 from goodstein.types import Array, BoolArray
 
 CHANCE = 1e-6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -16,6 +16,7 @@ from goodstein.domains.chart_functions import Function, automatic_derivative, re
 from goodstein.domains.euclidean import Euclidean
 from goodstein.errors import DomainError, InputError, must
 from goodstein.frozen import Frozen
+from goodstein.lazy import cached_property
 from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, BoolArray
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.domains.polygon_input import as_polygon, import_shapely
 from goodstein.frozen import Frozen
+from goodstein.lazy import cached_property
 from goodstein.types import Array, ArrayLike, BoolArray
 
 POINTS_PER_RING = 16

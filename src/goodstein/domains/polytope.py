@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from goodstein.constraints import numbers
 from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array, ArrayLike, BoolArray
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from goodstein.constraints import MOST_COORDINATES, check_count
 from goodstein.domains.base import ROUNDING, Domain, Face, refuse_rows
 from goodstein.errors import DomainError
 from goodstein.frozen import Frozen
+from goodstein.lazy import cached_property
 from goodstein.types import Array, BoolArray
 
 POINTS_PER_FACE = 4

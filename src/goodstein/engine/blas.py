@@ -9,10 +9,12 @@ from contextlib import ContextDecorator
 from functools import lru_cache
 from typing import Any
 
+from goodstein.lazy import lock_for_forks
+
 BRING_BLAS = ("scipy.linalg", "sklearn", "torch")
 """Packages that bring BLAS libraries of their own, usually after NumPy's."""
 
-_blas_lock = threading.Lock()
+_blas_lock = lock_for_forks()
 _blas_users = 0
 _blas_before: list[tuple[Any, int]] = []
 _blas_here = threading.local()

@@ -61,6 +61,12 @@ def _place(workers: Any, size: int, count: int) -> Any:
     return max(1, min(available_cores() if all_cores else workers or 1, count))
 
 
+def several(workers: Workers, size: int, count: int) -> bool:
+    """Whether :func:`run` would use several threads of this process for so many items."""
+    place = _place(workers, size, count)
+    return place > 1 if isinstance(place, int) else place.here
+
+
 def _found(task: Callable[[T], R], items: Sequence[T], place: Any) -> Generator[tuple[int, R], None, None]:
     """Places of items and what the task makes of them, as they come."""
     if not isinstance(place, int) and not place.here:

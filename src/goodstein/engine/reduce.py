@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from goodstein.engine.signs import CHUNK
 from goodstein.engine.thin import thin_forms
 from goodstein.engine.triangle import above_diagonal, areas
 from goodstein.engine.workspace import scratch
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 
@@ -181,7 +181,7 @@ def _by_strips(
     if tile is None:
         tile = _width(n, len(scales))
     task = _StripTask(tuple(bundles), weights, len(scales), tile, precision)
-    if n >= MANY and (workers is None or isinstance(workers, int)):
+    if workers is None or isinstance(workers, int):
         task.prepare()
     results = run(task, strips, workers, size=n, costs=areas(strips, n))
     pairs = n * (n - 1)
@@ -213,7 +213,9 @@ class _StripTask:
 
     def prepare(self) -> None:
         """Make what all tiles share: threads that begin together would each make it, at a peak of memory."""
-        for bundle in self.bundles:
+        if self.weights is not None:
+            _ = self.weights.signs
+        for bundle in self.bundles if self.bundles[0].n >= MANY else ():
             bundle.fill(slice(0, 1), slice(0, 1), np.empty((len(bundle.scales), 1, 1), self.precision))
 
     def __call__(self, rows: slice) -> tuple[Array, list[Array]]:

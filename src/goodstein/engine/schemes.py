@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
@@ -33,6 +32,7 @@ from goodstein.engine.signs import (
     permutation,
 )
 from goodstein.engine.workspace import scratch
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array
 

@@ -6,7 +6,6 @@ import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from goodstein.engine.executors import Workers, check_workers, run
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.estimate.minimise import EstimationObjective, minimise
+from goodstein.lazy import cached_property
 from goodstein.models import provenance
 from goodstein.models.influence import Influence, solved
 from goodstein.models.provenance import Fittable

@@ -8,13 +8,13 @@ found out at the end, by :mod:`goodstein.numerics.differentiate`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from goodstein.errors import InputError, ScoreError, describe_rows
 from goodstein.estimate.base import Sample
+from goodstein.lazy import cached_property
 from goodstein.models.callables import Convention, Kind, recognise
 from goodstein.numerics.differentiate import coordinate_spread
 from goodstein.numerics.frameworks import Jax, NumPy

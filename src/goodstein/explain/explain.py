@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from goodstein.auditing.agreement import check_repeatable
 from goodstein.conditional.data import Paired
 from goodstein.data.points import Points
 from goodstein.engine.executors import one_blas_thread
@@ -89,7 +90,7 @@ def explain_problem(problem: Problem, null: Any, *, level: float, rng: np.random
         # What the fit matches has no error but that of the model's draws, which says nothing of the data.
         matched = compared.errors**2 < 2.0 * side.error()
         compared = replace(compared, z=np.where(matched, 0.0, compared.z))
-    notes += [*side.notes, *fit.notes]
+    notes += [*side.notes, *fit.notes, *(each.message for each in check_repeatable(problem.model))]
     how = own = none_of(len(values))
     if starts is not None:
         how = own = few(len(values), len(starts), level)

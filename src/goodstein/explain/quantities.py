@@ -20,11 +20,12 @@ all have the same radius, and smaller the heavier the tails.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranges import cut
 from goodstein.numerics.ranks import doubled_ranks
 from goodstein.types import Array

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from goodstein.domains import Naturals
 from goodstein.errors import InputError
 from goodstein.families.coordinates import Positive, free
 from goodstein.families.counts import LARGEST_MEAN, CountFamily, as_counts, log_factorial, most_likely
+from goodstein.lazy import cached_property
 from goodstein.types import Array, ArrayLike
 
 MOST_TERMS = 10_000_000

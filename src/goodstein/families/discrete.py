@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families.base import LIKELIHOOD, Family
 from goodstein.families.checks import as_sample
+from goodstein.lazy import cached_property
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from goodstein.constraints import check_count, numbers
@@ -12,6 +10,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.families.checks import as_entries
 from goodstein.families.discrete import EXACT_STATES, SWEEPS, LatticeFamily
+from goodstein.lazy import cached_property
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 

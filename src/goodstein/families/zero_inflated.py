@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Collection, Sequence
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, Self
 
@@ -16,6 +15,7 @@ from goodstein.domains import Naturals
 from goodstein.errors import InputError, must
 from goodstein.families.counts import CountFamily, as_counts, most_likely
 from goodstein.families.poisson import Poisson
+from goodstein.lazy import cached_property
 from goodstein.types import Array, ArrayLike
 
 LEAST = 1e-4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from goodstein.constraints import check_count, check_option
 from goodstein.errors import InputError, given
 from goodstein.graphs.data import Graph
 from goodstein.kernels.base import Kernel, Wrapped
+from goodstein.lazy import cached_property
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array
 

@@ -28,6 +28,7 @@ class GraphModel(AnyModel):
     def __init__(self, raw: Any, nodes: int, sweeps: int = SWEEPS) -> None:
         self.raw, self.nodes, self.sweeps = raw, nodes, sweeps
         self.name = describe(raw)
+        self.trusted = type(raw).__module__.startswith("goodstein.")
 
     @property
     def has_sample(self) -> bool:

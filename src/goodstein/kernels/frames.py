@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goodstein.kernels.bandwidth import Median
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranks import medians
 from goodstein.types import Array
 

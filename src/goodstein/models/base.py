@@ -11,6 +11,7 @@ from goodstein.data.base import Data, OwnData
 from goodstein.data.points import Points, draw
 from goodstein.errors import InputError
 from goodstein.models.provenance import Fit, Fittable, provenance_of
+from goodstein.models.repeatable import repeatable
 from goodstein.types import RNG, Array
 from goodstein.validation import as_generator
 
@@ -33,6 +34,14 @@ class AnyModel(Fittable):
     """Whether it can be asked at other observations than those of the data."""
 
     name: Any
+
+    _settled: tuple[str, ...] = ()
+
+    trusted: bool = False
+    """Whether it is a distribution of the library, rather than functions of a user, who may err."""
+
+    repeats: bool | None = None
+    """Whether draws depend on their generator alone; None until a user's sampler is first used."""
 
     @property
     def domain(self) -> Any:
@@ -57,6 +66,16 @@ class AnyModel(Fittable):
     def sample(self, n: int, rng: RNG = None) -> Any:
         """n observations."""
         raise NotImplementedError
+
+    def settle(self, ask: Callable[[int, np.random.Generator], Any], what: str = "the sampler") -> None:
+        """Find out, once, whether a user's sampler repeats its draws; raise where it ignores its generator.
+
+        `ask` returns so many of its draws, one by one.
+        """
+        if not self.trusted and what not in self._settled:
+            found = repeatable(ask, f"{what} of {self.name}")
+            self.repeats = found and self.repeats is not False
+            self._settled = (*self._settled, what)
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data | None:
         """n observations of its kind of data; None where they depend on what was observed."""
@@ -107,11 +126,17 @@ class OwnModel(AnyModel):
         return "Give the model a method sample(n, rng)"
 
     def sample(self, n: int, rng: RNG = None) -> Any:
+        self.settle(self._drawn)
         return self.own.sample(n, as_generator(rng))
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Data:
         sample = self.sample(n, rng)
         return sample if isinstance(sample, Data) else OwnData(sample)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> list[Any]:
+        """n observations, each by itself."""
+        drawn = self.own.sample(n, rng)
+        return [drawn.take(np.array([k])) for k in range(n)]
 
     @property
     def provenance(self) -> Fit | None:

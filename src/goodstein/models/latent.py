@@ -17,6 +17,9 @@ from goodstein.numerics.ranges import cut
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
 
+FEW = 4
+"""Points at which it is asked whether draws of z use their generator."""
+
 
 class LatentModel(Averaged):
     r"""A model q(x) = ∫ q(x | z) π(z) dz that is known through q(x | z) and draws of z given x.
@@ -136,6 +139,12 @@ class LatentModel(Averaged):
 
     def _posterior(self, x: Array, draws: int, rng: np.random.Generator) -> npt.NDArray[Any]:
         n, where = len(x), f"`posterior_sample` of {self.name}"
+
+        def posterior(draws: int, rng: np.random.Generator) -> Any:
+            """Draws of z at a few rows of x, those at one place in one row."""
+            return np.swapaxes(self._posterior_sample(x[:FEW].copy(), draws, rng), 0, 1)
+
+        self.settle(posterior, "`posterior_sample`")
         drawn = asked(self._posterior_sample, where, x.copy(), draws, rng)
         answered(drawn, where)
         z = np.asarray(drawn)  # labels stay whole numbers

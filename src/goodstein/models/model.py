@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from goodstein.errors import (
     describe_rows,
     within_memory,
 )
+from goodstein.lazy import cached_property
 from goodstein.models.base import Found
 from goodstein.models.callables import Batched, Convention, Kind, recognise
 from goodstein.models.functions import Function, FunctionModel, points_of, title
@@ -219,9 +219,14 @@ class Model(FunctionModel):
         n, generator = check_count(n, "n", 0), as_generator(rng)
         if self.line is not None:
             return self.line.sample(n, generator)[:, None]
+        self.settle(self._drawn)
+        return self._drawn(n, generator)
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> Array:
+        """What the user's sampler returns."""
         what, d = f"The sampler of {self.name}", None if self._domain is None else self._domain.dim
         with within_memory(what):
-            return points_of(self._functions["sample"], what, n, d, generator)
+            return points_of(self._functions["sample"], what, n, d, rng)
 
     def on(self, domain: Domain | None) -> Self:
         domain = None if domain is None else as_domain(domain, OR_NONE)

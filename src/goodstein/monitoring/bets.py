@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from goodstein.auditing.serial import Dependence
 from goodstein.data.points import Points
 from goodstein.errors import InputError, ScoreError
+from goodstein.lazy import cached_property
 from goodstein.nulls.approximate import inverse_root
 from goodstein.operators.base import Operator
 from goodstein.problems.order import dependence_of

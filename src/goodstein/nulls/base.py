@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,8 +15,9 @@ import numpy as np
 from goodstein.auditing.serial import Dependence
 from goodstein.constraints import asked
 from goodstein.data.base import Data
-from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError, given, shown
+from goodstein.engine.executors import Workers, run, several
+from goodstein.engine.watching import unwatched
+from goodstein.errors import InputError, ScoreError, given, shown, warn
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -141,6 +144,53 @@ def as_null(null: Any) -> Null:
     return OwnNull(null)
 
 
+ROUNDS = 8
+"""How often two simulated samples are looked at by two threads at the same time."""
+
+PAUSE, CHANCE, PAUSES = 5e-4, 0.2, 400
+"""Seconds of a pause in a user's functions meanwhile, for the other thread to overtake this one; the chance
+of one at each step, and how many there are at most."""
+
+LIBRARIES = {"goodstein", "numpy", "scipy", *sys.stdlib_module_names}
+"""Packages within which there are no pauses."""
+
+
+class _Paused:
+    """A task with pauses between the steps of a user's functions, so that two threads take turns in them."""
+
+    def __init__(self, task: Callable[[range], Array]) -> None:
+        self.task, self.left = task, PAUSES
+
+    def __call__(self, samples: range) -> Array:
+        chance = np.random.default_rng([samples.start, self.left])
+
+        def entered(frame: Any, event: str, argument: Any) -> Any:
+            frame.f_trace_opcodes = True
+            return None if str(frame.f_globals.get("__name__")).partition(".")[0] in LIBRARIES else pause
+
+        def pause(frame: Any, event: str, argument: Any) -> Any:
+            if self.left > 0 and chance.random() < CHANCE:
+                self.left -= 1
+                time.sleep(PAUSE)
+            return pause
+
+        before = sys.gettrace()
+        sys.settrace(entered)
+        try:
+            return self.task(samples)
+        finally:
+            sys.settrace(before)
+
+
+def _same_at_once(task: Callable[[range], Array]) -> bool:
+    """Whether two samples have the same statistics in two threads at once as one after the other."""
+    samples = [range(0, 1), range(1, 2)]
+    with unwatched():
+        alone = run(task, samples, 1, size=0)
+        at_once = run(_Paused(task), samples * ROUNDS, 2, size=0)
+    return np.array_equal(alone * ROUNDS, at_once)
+
+
 class Simulating(Null):
     """A null method that computes the statistics of simulated samples."""
 
@@ -174,5 +224,12 @@ class Simulating(Null):
         # Always the same samples together, whoever works: products of more rows may round otherwise.
         step = self.together(collection.data)
         batches = [range(first, min(first + step, count)) for first in range(0, count, step)]
+        doubtful = not model.trusted and model.repeats is not False
+        if doubtful and several(workers, n * count, len(batches)) and not _same_at_once(task):
+            warn(
+                f"{model.name} cannot be used by several threads at once: two found other statistics than "
+                "one. One was used, as with workers=1. Its functions must keep nothing between calls."
+            )
+            workers = 1
         found = run(task, batches, workers, size=n * count, costs=[float(len(batch)) for batch in batches])
         return JointCalibration(statistics, np.concatenate(found).T)

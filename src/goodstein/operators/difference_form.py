@@ -15,7 +15,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from goodstein.domains.lattice import Codes
 from goodstein.errors import InputError
 from goodstein.kernels import Kernel, Whitened
 from goodstein.kernels.lattice import Hamming, LatticeKernel
+from goodstein.lazy import cached_property
 from goodstein.numerics.distances import Placed, placed
 from goodstein.numerics.ranges import cut
 from goodstein.stein.features import joined_arrays

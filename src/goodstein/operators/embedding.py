@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from goodstein.domains import Domain, Lattice, Simplex
 from goodstein.errors import InputError, refuse_rows
 from goodstein.kernels import Gaussian, Hamming, Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
-from goodstein.lazy import FEW, Kept
+from goodstein.lazy import FEW, Kept, cached_property
 from goodstein.numerics.ranges import cut
 from goodstein.operators.base import Operator
 from goodstein.stein.forms import LowRankForm

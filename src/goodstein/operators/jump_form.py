@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from goodstein.kernels import Kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
+from goodstein.lazy import cached_property
 from goodstein.numerics.distances import Placed, joined_places
 from goodstein.numerics.ranges import cut
 from goodstein.stein.features import joined_arrays, require_finite

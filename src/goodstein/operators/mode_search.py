@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from goodstein.auditing.report import Check, Question
 from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, SamplingError, ScoreError, quiet
+from goodstein.lazy import cached_property
 from goodstein.models.model import Model
 from goodstein.text import brief
 from goodstein.types import Array, BoolArray

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from goodstein.kernels.frames import Frame, Located
-from goodstein.lazy import Kept
+from goodstein.lazy import Kept, cached_property
 from goodstein.operators.embedding import EmbeddingFeatures
 from goodstein.operators.regularised_form import (
     DrawnForm,

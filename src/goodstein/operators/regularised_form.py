@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from goodstein.engine.executors import one_blas_thread
 from goodstein.engine.workspace import scratch
 from goodstein.errors import InputError
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranges import cut
 from goodstein.stein.forms import BlockForm, DenseForm
 from goodstein.stein.totals import loose_block
@@ -140,7 +140,7 @@ class DrawnForm(RegularisedForm):
         self._inner, self._projection, self._ridge, self._strength = inner, projection, ridge, strength
 
     @cached_property
-    def _projected(self) -> Array:  # type: ignore[override]
+    def _projected(self) -> Array:
         return self._projection.values
 
     def reduced(self) -> tuple[BlockForm | None, float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from goodstein.constraints import MOST_COORDINATES, check_count, real_array
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.errors import DomainError, InputError, describe_rows, must, other_domain
+from goodstein.lazy import cached_property
 from goodstein.types import Array, Column
 from goodstein.validation import as_array
 

@@ -26,6 +26,11 @@ SWEEPS, FEWEST_STEPS = 20, 20
 """Steps of a chain for each point of the pattern at its start, and the fewest points that count."""
 
 
+MANY_POINTS, TOO_MANY = 1e5, 100
+"""Points of a pattern that take long to simulate, and times the number seen: by then the unit of the
+intensity is wrong, and no test is needed."""
+
+
 class Process(AnyModel):
     """A point process as the library sees it: a conditional intensity, a window, perhaps a sampler."""
 
@@ -34,6 +39,7 @@ class Process(AnyModel):
     def __init__(self, raw: Any, domain: Domain, *, chained: bool = False) -> None:
         self.raw, self._domain, self._chained = raw, domain, chained
         self.name = describe(raw)
+        self.trusted = type(raw).__module__.startswith("goodstein.")
 
     @property
     def domain(self) -> Domain:
@@ -117,6 +123,7 @@ class Process(AnyModel):
             checked = [as_pattern(item, i, self.domain) for i, item in enumerate(drawn)]
         except (InputError, DomainError) as error:
             raise SamplingError(f"{wanted}; {error.bare}") from None
+        self.settle(self.raw.sample)
         return Patterns(checked, self.domain.dim)
 
     def walk(self, pattern: Array, rng: np.random.Generator) -> Array:
@@ -148,6 +155,17 @@ class Process(AnyModel):
 
     def draws(self, domain: Any, n: int, rng: np.random.Generator) -> Patterns:
         return self.sample(n, rng)
+
+    def check_size(self, seen: float) -> None:
+        """Raise where it expects so many more points than were seen that only its unit can be wrong."""
+        expected = float(getattr(self.raw, "mass", 0.0))
+        if expected > MANY_POINTS and expected > TOO_MANY * seen:
+            raise InputError(
+                f"{self.name} expects about {expected:.3g} points in {self.domain!r}, and the data have "
+                f"{seen:.3g}.",
+                argument="model",
+                remedy="Check the units of the intensity, such as points per m² or km², and of the window.",
+            )
 
     def on(self, domain: Domain) -> Process:
         return Process(self.raw, domain, chained=self._chained)

@@ -82,8 +82,8 @@ class Pattern(Data):
         if model.samples:
             try:
                 model.sample(1, rng)
-            except SamplingError:
-                if model.evolves:
+            except SamplingError as error:
+                if model.evolves or error.argument == "rng":
                     raise
             else:
                 return self

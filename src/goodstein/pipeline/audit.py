@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.agreement import check_agreement
+from goodstein.auditing.agreement import check_agreement, check_repeatable
 from goodstein.auditing.fitted import Advice, check_fitted
 from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
@@ -115,7 +115,9 @@ def observed_checks(
     seeing = (MeanEmbedding, Perturbed)
     if null is not None and not any(isinstance(part, seeing) for part in (problem.operator, *others)):
         found += check_groups(problem, null, thorough)
-    return found
+    if null is not None and null.simulates and problem.model.has_sample and not problem.model.trusted:
+        problem.simulate(np.random.default_rng(0))  # by which it is found out whether draws repeat
+    return [*found, *check_repeatable(problem.model)]
 
 
 def check_order(dependence: Dependence, null: Null | None, data: Data) -> list[Check]:

@@ -135,7 +135,9 @@ def obstacle(problem: Problem) -> str | None:
         return f"{model.name} has too many states to be drawn from without a Markov chain"
     try:
         draw(model, domain, 2, np.random.default_rng(0))
-    except (InputError, SamplingError):
+    except (InputError, SamplingError) as error:
+        if error.argument == "rng":
+            raise
         return f"the sampler of {model.name} finds nothing on {domain!r}"
     return None
 
@@ -148,7 +150,9 @@ def _cannot_be_drawn(problem: Problem) -> str | None:
         return f"{problem.model.name} has no sampler of its own"
     try:
         problem.simulate(np.random.default_rng(0))
-    except (InputError, SamplingError):
+    except (InputError, SamplingError) as error:
+        if error.argument == "rng":
+            raise
         return f"the sampler of {problem.model.name} fails"
     return None
 

@@ -279,6 +279,7 @@ def patterns(data: Any, model: Any, domain: Domain | None, operator: Operator | 
     rows = None
     if data is not None:
         rows = (single.as_single if one else pattern_data.as_patterns)(data, wrapped.domain)
+        wrapped.check_size(len(rows) if one else float(rows.counts.mean()))
     adopt = partial(process.as_process, domain=wrapped.domain)
     usual = innovations.Innovations if one else pattern_operator.Papangelou
     return Arranged(rows, wrapped, wrapped.domain, adopt, usual() if operator is None else operator)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from goodstein.constraints import check_count, check_share, check_text, number
 from goodstein.errors import InputError, must
+from goodstein.lazy import cached_property
 from goodstein.power.laws import Draw, Law, NoSamplerError, SamplerLaw, is_function, law_of, name_of
 from goodstein.power.neyman_pearson import LogLikelihoodRatio, Pair, check_log_ratio
 
@@ -85,7 +85,9 @@ class Cell:
         against = "" if self.alternative is None else f" against {name_of(self.alternative)}"
         set_(self, "name", self.name or f"{name_of(self.model)}{against}, n = {self.n}")
         # Errors about the laws belong here, not into the middle of a study.
-        _ = self.null_law
+        for law in (self.null_law, self.alternative_law):
+            if law is not None:
+                law.check(self.n, self.name)
         if self.pair is not None:
             self.pair.check()
 

@@ -15,10 +15,11 @@ from goodstein.adapters.durations import as_survival_model
 from goodstein.adapters.model import as_model
 from goodstein.constraints import answered, asked
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError
+from goodstein.errors import InputError, warn
 from goodstein.foreign import describe, roots
 from goodstein.models.functions import call_sampler, title
 from goodstein.models.model import Model
+from goodstein.models.repeatable import DRAWS_DIFFER, repeatable
 from goodstein.pipeline.kinds import restricted
 from goodstein.survival.data import Censored
 from goodstein.survival.model import SurvivalModel
@@ -50,6 +51,18 @@ class Law(ABC):
     def log_density(self, data: Any) -> Array:
         """Of each observation, up to a constant, (n,)."""
         raise NotImplementedError
+
+    def check(self, n: int, of: str) -> None:
+        """Raise where its sampler ignores the generator, and warn where the same one gives other draws."""
+
+        def seen(count: int, rng: np.random.Generator) -> Any:
+            """Numbers of each observation, without what may be fixed; data of other kinds are one."""
+            drawn = self(max(n, count), rng)
+            numbers = getattr(drawn, "durations", getattr(drawn, "y", drawn))
+            return numbers if isinstance(numbers, np.ndarray | list) else [numbers]
+
+        if not repeatable(seen, f"the sampler of {of}"):
+            warn(f"The sampler of {of} {DRAWS_DIFFER}")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels import Kernel
 from goodstein.kernels.frames import Located
 from goodstein.kernels.own import own_terms
+from goodstein.lazy import cached_property
 from goodstein.operators.base import Operator, features_of, fitted_of, sharing_features, stacked_of
 from goodstein.problems.order import dependence_of
 from goodstein.stein.features import Features

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -15,6 +14,7 @@ from goodstein.kernels import Kernel, Whitened
 from goodstein.kernels.bandwidth import beyond
 from goodstein.kernels.frames import Frame, Located
 from goodstein.kernels.score_frame import score_frame
+from goodstein.lazy import cached_property
 from goodstein.numerics.distances import Placed
 from goodstein.stein.forms import BlockForm, Distances, Index, Term
 from goodstein.stein.stacked import SteinStack

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from goodstein.engine.triangle import upper_tiles
 from goodstein.engine.workspace import scratch
 from goodstein.errors import ScoreError, describe_rows
 from goodstein.kernels.base import Kernel
+from goodstein.lazy import cached_property
 from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut
 from goodstein.types import Array

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from goodstein.engine.schemes import Held, Weights
 from goodstein.engine.triangle import above_diagonal
 from goodstein.engine.workspace import scratch
 from goodstein.kernels.tile import Parts
+from goodstein.lazy import cached_property
 from goodstein.stein.features import SteinForm
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.tiles import Prepared

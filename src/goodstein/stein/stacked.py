@@ -9,7 +9,6 @@ points of a sample, kernels that take a multiple of it as their bandwidth are th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from goodstein.kernels import Kernel, RadialKernel, Whitened
 from goodstein.kernels.bandwidth import Median
 from goodstein.kernels.frames import Frame
 from goodstein.kernels.score_frame import score_frames
+from goodstein.lazy import cached_property
 from goodstein.numerics.ranks import medians
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array

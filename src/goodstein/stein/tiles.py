@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from goodstein.engine.workspace import scratch
 from goodstein.kernels.base import Kernel
+from goodstein.lazy import cached_property
 from goodstein.numerics.distances import MAX_SPREAD, Placed, placed
 from goodstein.types import Array
 
@@ -168,7 +168,7 @@ class MatrixFactors(Factors):
         return np.hstack([self.a, self.u, self.flat, self.xa])
 
     @cached_property
-    def left(self) -> Array:  # type: ignore[override]
+    def left(self) -> Array:
         """All left columns; those of the curvature are many, so they are made where they are asked for."""
         gx = np.einsum("nij,nl->nilj", self.g, self.x).reshape(len(self.x), -1)
         return np.hstack([self.narrow, self._outer(self.x, self.u), gx])

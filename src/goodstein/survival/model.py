@@ -69,9 +69,6 @@ class SurvivalModel(AnyModel):
     upper = np.inf
     """Where the support ends, beyond which nobody survives."""
 
-    trusted = False
-    """Whether the functions come from a distribution rather than from a user, who may err."""
-
     def __init__(
         self,
         *,
@@ -195,7 +192,8 @@ class SurvivalModel(AnyModel):
         check_count(n, "n")
         if "sample" not in self._functions:
             return self.quantile(rng.standard_exponential(n))
-        drawn = draws_of(self._functions["sample"], f"The sampler of {self.name}", n, rng)
+        self.settle(self._drawn)
+        drawn = self._drawn(n, rng)
         if drawn.shape not in ((n,), (n, 1)):
             raise SamplingError(f"The sampler of {self.name} returned shape {drawn.shape}; expected ({n},).")
         drawn = drawn.reshape(n)
@@ -204,6 +202,10 @@ class SurvivalModel(AnyModel):
             found = f"returned durations that are negative or not finite in {describe_rows(broken)}."
             raise SamplingError(f"The sampler of {self.name} {found}", rows=broken)
         return drawn
+
+    def _drawn(self, n: int, rng: np.random.Generator) -> Array:
+        """What the user's sampler returns."""
+        return draws_of(self._functions["sample"], f"The sampler of {self.name}", n, rng)
 
     def _values(self, key: str, t: ArrayLike) -> Array:
         times = _as_times(t)

@@ -92,11 +92,7 @@ class SurvivalRegression(AnyModel):
         )
         if fitted_to is not None:
             self.remember(Fit(None, SeenRows(as_censored(fitted_to, "SurvivalRegression"))))
-
-    @property
-    def trusted(self) -> bool:
-        """Whether there are not two functions of a user's, which may disagree."""
-        return len(self._functions) < 2
+        self.trusted = len(self._functions) < 2  # two may disagree
 
     def hazard(self, t: ArrayLike, z: Any) -> Array:
         """λ at each time given the row of covariates that belongs to it, (n,)."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.auditing.agreement import check_repeatable
 from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, NumericalScoreWarning, quiet
@@ -90,8 +91,8 @@ def thorough_checks(
     """What is not looked at before every test; Stein's `identity` where nothing else failed."""
     checks = problem.operator.thorough(problem.model, problem.domain, observations, rng)
     if identity and all(check.status != "fail" for check in checks):
-        return [*checks, check_identity(problem, rng)]
-    return checks
+        checks = [*checks, check_identity(problem, rng)]
+    return [*checks, *check_repeatable(problem.model)]
 
 
 def _drawn(problem: Problem, n: int, rng: np.random.Generator) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from goodstein.auditing.report import AuditReport, Check
 from goodstein.data.points import Points
 from goodstein.domains import Domain, Lattice
@@ -60,6 +62,8 @@ def assumptions(problem: Problem, test: str) -> AuditReport:
         f"Assumed, not checked: the rows of the data are independent, and so are the draws of "
         f"{problem.model.name}. The p-value is then exact at every sample size."
     )
+    if not problem.model.trusted:
+        problem.simulate(np.random.default_rng(0))  # by which it is found out whether draws repeat
     # These tests look at the data alone, and the model need not have a score. There is no audit to overrule:
     # what would be refused is a warning.
     seen = [

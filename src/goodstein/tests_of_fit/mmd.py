@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from goodstein.engine.schemes import strip_height
 from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.kernels.base import Kernel
+from goodstein.lazy import cached_property
 from goodstein.nulls.base import Calibration
 from goodstein.numerics.distances import Placed
 from goodstein.numerics.ranges import cut

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import combinations, groupby
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from goodstein.domains import Domain
 from goodstein.errors import InputError
+from goodstein.lazy import cached_property
 from goodstein.operators.base import Operator, features_of
 from goodstein.operators.difference_form import DifferenceFeatures
 from goodstein.stein.finite import FiniteFeatures
@@ -100,7 +100,7 @@ class CountsForm(LowRankForm):
         return len(self._here)
 
     @cached_property
-    def tau(self) -> Array:  # type: ignore[override]
+    def tau(self) -> Array:
         """All of its functions at once, where somebody asks for them."""
         d = self._here.shape[1]
         return counted(self._inner, combinations(range(d), self._degree)).tau

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from goodstein.constraints import MOST_DRAWS, check_count, check_seed
 from goodstein.domains import Domain
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Located
+from goodstein.lazy import cached_property
 from goodstein.operators.base import Operator, set_inner
 from goodstein.operators.views.base import Names, View, projected, unit_frame
 from goodstein.stein.features import SteinFeatures, SteinForm
