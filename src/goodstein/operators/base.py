@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from goodstein.auditing.conditions import check_boundary, check_connected, check_score, check_tails
+from goodstein.auditing.jumps import check_jumps
 from goodstein.auditing.report import Check
 from goodstein.constraints import asked
 from goodstein.data.base import Data
@@ -130,7 +131,9 @@ class Operator(ABC):
         """What Stein's identity needs, as far as it can be checked before every test; data may be None."""
         if domain is None:  # a kind of data of a user's own, of which nothing is known
             return []
-        return [check_connected(domain), check_boundary(model, domain, self.boundary_weight, data, rng)]
+        weight = self.boundary_weight
+        checks = [check_connected(domain), check_boundary(model, domain, weight, data, rng)]
+        return checks + check_jumps(model, domain, weight, data)
 
     def thorough(self, model: Any, domain: Domain, data: Any, rng: np.random.Generator) -> list[Check]:
         """What `gs.audit` looks at beyond that."""
