@@ -30,6 +30,8 @@ LEAST = 0.02
 """Smallest jump of log(q + ε q̃): its bias is half a standard error of the statistic at about 10,000 rows."""
 SINGLE = 1e-6
 """The same for each unit of log q, which single precision rounds to 6e-8 of its size."""
+LEVEL = 0.1
+"""Changes of the same beside a jump, as a share of the smallest jump, that are none."""
 BLOCK = 256
 """Points that are asked for at once, always as many: functions are compiled anew for every number of points."""
 ROWS, CHORDS = 112, 20
@@ -130,7 +132,10 @@ def find_jumps(model: Model, domain: Domain, lines: tuple[Array, Array, Array], 
         at_middle = at(line, middle)
     before, after = (starts[line] + moves[line] * place[:, None] for place in (low, high))
     width = np.linalg.norm(after - before, axis=1)
-    jumps = np.abs(floored(at_high) - floored(at_low)) > least
+    # Beside a jump nothing changes any more; beside a zero such as that of |x|^0.1, which is none, it does.
+    halves = np.abs([floored(at_middle) - floored(at_low), floored(at_high) - floored(at_middle)])
+    jumps = np.isneginf(np.minimum(at_low, at_high)) | (halves.min(axis=0) < LEVEL * least)
+    jumps &= np.abs(floored(at_high) - floored(at_low)) > least
     jumps &= width <= NEAR * domain.boundary_distance(domain.retracted((before + after) / 2))
     if not jumps.any():
         return None
