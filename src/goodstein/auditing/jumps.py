@@ -9,42 +9,36 @@ score says; a kink vanishes with its cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from goodstein.auditing.conditions import Weight
 from goodstein.auditing.report import Check, Question
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError, heard
+from goodstein.models.callables import Kind
 from goodstein.models.model import Model
 from goodstein.text import brief
 from goodstein.types import Array
-
-Weight: TypeAlias = Callable[[Domain, Array, Array], Array | None]
-"""Gᵀν of an operator at points with normals ν; None where it does not say."""
 
 Lines: TypeAlias = tuple[Array, Array, Array]
 """Starts and moves, (k, d), and increasing nodes t, (k, m), of lines x = start + t·move."""
 
 SMALL = 0.1
 """ε: densities below this share of that at the data count less and less."""
-LEAST = 0.02
-"""Smallest jump of log(q + ε q̃): its bias is half a standard error of the statistic at about 10,000 rows."""
-SINGLE = 1e-6
-"""The same for each unit of log q, which single precision rounds to 6e-8 of its size."""
-LEVEL = 0.1
-"""Changes of it beside a jump, as a share of the smallest jump, that are none."""
+LEAST, SINGLE = 0.02, 1e-6
+"""Smallest jump of log(q + ε q̃), whose bias is half a standard error of the statistic at about 10,000 rows,
+and more for each unit of log q, which single precision rounds to 6e-8 of its size."""
 BLOCK = 256
 """Points asked for at once, always as many: some functions are compiled for every number of points."""
 ROWS, CHORDS = 112, 20
-"""Values between which lines have their nodes in one dimension, and lines in others."""
+"""Values between which a line has its nodes in one dimension, and lines in others."""
 BEYOND = np.array([0.02, 0.1, 0.5])
 """How far lines go on beyond the data, as shares of their length."""
-HALVINGS = 36
-"""After which a cell is about as narrow as rounding."""
-MOST = 64
-"""Cells that are followed, those with the largest changes."""
+HALVINGS, MOST = 36, 64
+"""After so many a cell is about as narrow as rounding; so many cells are followed, those that bend most."""
 
 
 def check_jumps(model: Any, domain: Domain, weight: Weight | None, data: Array | None) -> list[Check]:
@@ -107,7 +101,7 @@ def find_jumps(model: Model, domain: Domain, lines: Lines, typical: float) -> tu
         logs[:, 1] = _logs_along(model, domain, lines, line, t[:, 1:2])[:, 0]
     ends = starts[line] + moves[line] * t.T[[0, 2], :, None]
     # Beside a jump nothing changes any more; beside a pole or a zero of |x|^0.1 it does.
-    flat = np.isneginf(logs).any(axis=1) | (np.abs(rises).min(axis=1) < LEVEL * least)
+    flat = np.isneginf(logs).any(axis=1) | (np.abs(rises).min(axis=1) < 0.1 * least)
     jumps = flat & (np.abs(rises.sum(axis=1)) > least)
     return ends[:, jumps], logs.T[::2, jumps]
 
@@ -154,12 +148,6 @@ def _logs(model: Model, domain: Domain, x: Array) -> Array:
     x = domain.retracted(x)
     found, rows = np.full(len(x), np.nan), np.flatnonzero(domain.contains(x))
     for part in np.split(rows, range(BLOCK, len(rows), BLOCK)):
-        while len(part):
-            try:
-                found[part] = model.logpdf(x[np.resize(part, BLOCK)])[: len(part)]
-                break
-            except InputError as error:
-                # Rows beyond these repeat them.
-                bad = [] if error.rows is None else [row for row in error.rows if row < len(part)]
-                part = np.delete(part, bad or slice(None))
+        with suppress(InputError):
+            found[part] = model._asked("logpdf", Kind.LOGPDF, x[np.resize(part, BLOCK)])[: len(part)]
     return found
