@@ -102,6 +102,10 @@ def find_jumps(model: Model, domain: Domain, lines: Lines, typical: float) -> tu
     ends = starts[line] + moves[line] * t.T[[0, 2], :, None]
     # Beside a jump nothing changes any more; beside a pole or a zero of |x|^0.1 it does.
     flat = np.isneginf(logs).any(axis=1) | (np.abs(rises).min(axis=1) < 0.1 * least)
+    # Next to an edge, where q may have a pole, one rounding of a number may be as large as that.
+    flat &= np.abs(ends[1] - ends[0]).max(axis=1) <= 1e-6 * domain.boundary_distance(
+        domain.retracted(ends[0])
+    )
     jumps = flat & (np.abs(rises.sum(axis=1)) > least)
     return ends[:, jumps], logs.T[::2, jumps]
 
