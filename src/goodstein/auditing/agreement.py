@@ -86,7 +86,7 @@ def check_kind(model: Any, domain: Any, data: Array | None) -> list[Check]:
     """
     if data is None or not isinstance(model, Model) or not isinstance(domain, Euclidean | Box):
         return []
-    asked = model.has_score and model.everywhere and not (model.closed_form or model.estimated)
+    asked = "score" in model._functions and model.everywhere and not (model.closed_form or model.latent)
     if not asked or domain.dim > 1:
         return []
     low, centre, high = np.quantile(data, [0.25, 0.5, 0.75])

@@ -80,6 +80,9 @@ def check_draws(problem: Problem) -> list[Check]:
         return []
     with suppress(SamplingError, InputError):  # the test itself says what a sampler cannot do
         rng = np.random.default_rng(0)
+        order = problem.with_data(drawn_from(problem, FEW_DRAWS, np.random.default_rng(0))).dependence
+        if order.found or order.sorted_by is not None:  # draws of a chain, or in order, have other errors
+            return []
         if check_identity(problem, rng, FEW_DRAWS, DOUBTFUL).status == "fail":
             found = check_identity(problem, rng)
             return [found] if found.status == "fail" else []
