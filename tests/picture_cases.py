@@ -116,7 +116,7 @@ def patterns():
 def conditional():
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 3, 150)
-    model = gs.ConditionalModel(score=lambda x, y: -(y - x), name="y given x")
+    model = gs.ConditionalModel(score=lambda y, x: x - y, name="y given x")
     return gs.conditional_ksd_test(x, x + 0.5 + rng.standard_normal(150), model, rng=1)
 
 

@@ -1,4 +1,4 @@
-"""Whether the parts of a model belong together, cheaply enough to be asked before every test.
+"""Whether the parts of a model agree and are what they are said to be, cheaply enough for every test.
 
 Members of one collection ask for a score or for a log density, and a test by the score of a model says
 nothing about its log density. Along one direction v a central difference of log q is compared with s·v, at a
@@ -14,7 +14,8 @@ import numpy as np
 
 from goodstein.auditing.report import Check, Question
 from goodstein.domains import Box, Domain, Euclidean
-from goodstein.errors import NumericalScoreWarning, ScoreError, quiet
+from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, heard, quiet
+from goodstein.models.callables import Kind
 from goodstein.models.model import Model
 from goodstein.models.repeatable import DRAWS_DIFFER
 from goodstein.types import Array
@@ -76,3 +77,49 @@ def check_repeatable(model: Any) -> list[Check]:
     if model.repeats is not False:
         return []
     return [Question("repeatable draws").warned(f"A sampler of {model.name} {DRAWS_DIFFER}", loud=True)]
+
+
+REACH, NODES, BLOCK = 25.0, 2560, 256
+"""Points c + w sinh(u) with |u| up to the first, so many, so many of them at once."""
+FALLS = 2.0
+"""By how much a log density falls, at least, from its largest value to the outermost points."""
+OFF = 0.05
+"""By how much the sum over these points, with an edge between two of them, may be off one."""
+
+
+def check_kind(model: Any, domain: Any, data: Array | None) -> list[Check]:
+    """A failure where a score on the line is a log density: ∫ exp f = 1, and f falls at both ends.
+
+    No density on the line has a score that falls at both ends. On an interval a score may do so, and a log
+    density is −∞ outside, which a score is not.
+    """
+    if data is None or not isinstance(model, Model) or not isinstance(domain, Euclidean | Box):
+        return []
+    asked = "score" in model._functions and model.everywhere and not (model.closed_form or model.latent)
+    if not asked or domain.dim > 1:
+        return []
+    low, centre, high = np.quantile(data, [0.25, 0.5, 0.75])
+    width, u = 0.5 * (high - low) or 1.0, np.linspace(-REACH, REACH, NODES)
+    x = (centre + width * np.sinh(u))[:, None]
+
+    def values(points: Array) -> Array:
+        return model._asked("score", Kind.SCORE, points)[:, 0]
+
+    try:
+        with heard(), np.errstate(all="ignore"):
+            values(data[:: max(1, len(data) // 8)])  # how it is called is found out where it has to work
+            coarse = values(x[:: NODES // BLOCK])
+            if not max(coarse[0], values(x[-BLOCK:])[-1]) < coarse.max() - FALLS:
+                return []
+            found = np.concatenate([values(part) for part in np.split(x, NODES // BLOCK)])
+            total = float(np.exp(found) @ (width * np.cosh(u)) * (u[1] - u[0]))
+    except InputError:  # which is another check's business
+        return []
+    if not abs(total - 1.0) < OFF or not np.isneginf(found[~domain.contains(x)]).all():
+        return []
+    return [
+        Question("score or log density").failed(
+            f"The score of {model.name} is a log density: its exponential integrates to {total:.3g}, and it "
+            "falls at both ends. Pass Model(logpdf=...)."
+        )
+    ]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from goodstein.auditing.conditions import FIRST, SCORES, exponents
+from goodstein.auditing.jumps import check_jumps
 from goodstein.auditing.report import Check, Question
 from goodstein.auxiliary.base import Auxiliary
 from goodstein.domains import Box, Chart, Domain, Face, Sphere
@@ -165,7 +166,8 @@ def check_manifold(model: Model, domain: Domain, data: Array | None, rng: np.ran
         checks.append(Question("units").warned(message, loud=turns > FAR_TURNS))
     if isinstance(domain, Torus) or (isinstance(domain, Chart) and domain.periodic):
         checks.append(check_periodic(model, domain, points))
-    return [*checks, check_tangential_score(model, domain, points, rng)]
+    checks.append(check_tangential_score(model, domain, points, rng))
+    return checks + check_jumps(model, domain, None, data)
 
 
 def check_periodic(model: Model, domain: Torus | Chart, points: Array) -> Check:

@@ -24,12 +24,13 @@ from goodstein.operators import Operator
 from goodstein.pipeline.audit import report_of, require_valid
 from goodstein.pipeline.choice import EXACT_STATES
 from goodstein.pipeline.compose import compose
+from goodstein.pipeline.simulated import check_identity
 from goodstein.problems.problem import Problem
 from goodstein.results.detectable import Detectable
 from goodstein.results.result import TestResult
 from goodstein.results.tolerance import Tolerance
 from goodstein.tests_of_fit.aggregated import ADVICE, aggregated_test, as_list
-from goodstein.tests_of_fit.audit import check_identity, thorough_checks
+from goodstein.tests_of_fit.audit import thorough_checks
 from goodstein.text import readable
 from goodstein.types import RNG, ArrayLike
 from goodstein.validation import as_generator, draw_seed

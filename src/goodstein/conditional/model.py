@@ -245,13 +245,20 @@ class ConditionalModel(FunctionModel):
 
 
 def require_two_arguments(function: Function, what: str, signature: str) -> None:
-    """Raise where a function cannot be called with two arguments."""
+    """Raise where a function cannot be called with two arguments, or has them in the wrong order."""
     try:
-        inspect.signature(function).bind(None, None)
+        parameters = inspect.signature(function)
+        parameters.bind(None, None)
     except TypeError:
         raise InputError(
             f"{what} must take two arguments, {signature}; {getattr(function, '__name__', function)!r} does "
             "not. A model of y alone is tested with ksd_test(y, model)."
         ) from None
     except ValueError:  # compiled functions need not have a signature
-        pass
+        return
+    if [*parameters.parameters][:2] == ["x", "y"]:
+        raise InputError(
+            f"{what} is called as {signature}, outcomes first, and the parameters of "
+            f"{getattr(function, '__name__', function)!r} are (x, y). Swap them; if its first parameter is "
+            "the outcome, call it y."
+        )

@@ -13,6 +13,7 @@ import numpy as np
 
 from goodstein.auditing.conditions import check_boundary, check_connected, check_score
 from goodstein.auditing.derivatives import check_derivatives
+from goodstein.auditing.jumps import check_jumps
 from goodstein.auditing.report import Check
 from goodstein.auditing.tails import check_tails
 from goodstein.constraints import asked
@@ -132,9 +133,11 @@ class Operator(ABC):
         """What Stein's identity needs, as far as it can be checked before every test; data may be None."""
         if domain is None:  # a kind of data of a user's own, of which nothing is known
             return []
-        checks = [check_connected(domain), check_boundary(model, domain, self.boundary_weight, data, rng)]
+        weight = self.boundary_weight
+        checks = [check_connected(domain), check_boundary(model, domain, weight, data, rng)]
+        checks += check_jumps(model, domain, weight, data)
         if own := self.supplied(domain):
-            checks.append(check_tails(model, domain, self.boundary_weight, data, rng, own=True))
+            checks.append(check_tails(model, domain, weight, data, rng, own=True))
             checks += check_derivatives(own, domain, data, rng)
         return checks
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auditing.agreement import check_agreement, check_repeatable
+from goodstein.auditing.agreement import check_agreement, check_kind, check_repeatable
 from goodstein.auditing.fitted import Advice, check_fitted
 from goodstein.auditing.flags import check_flags
 from goodstein.auditing.modes import DRAWS, check_modes
@@ -18,6 +18,7 @@ from goodstein.auditing.report import AuditReport, Check, Question
 from goodstein.auditing.serial import Dependence
 from goodstein.auditing.weights import check_weights
 from goodstein.auxiliary.functions import ProductOfParts
+from goodstein.conditional.model import ConditionalModel
 from goodstein.data.base import Data
 from goodstein.data.points import Points, draw
 from goodstein.domains import Box, Euclidean, Simplex
@@ -44,6 +45,7 @@ from goodstein.operators import (
 )
 from goodstein.operators.mode_search import check_missing
 from goodstein.pipeline.probes import check_skewed, check_standing_alone
+from goodstein.pipeline.simulated import check_draws
 from goodstein.problems.problem import Problem
 from goodstein.text import about
 
@@ -56,7 +58,8 @@ def quick_audit(problem: Problem, rng: np.random.Generator, *, simulated: bool =
     model, domain, operator = problem.model, problem.domain, problem.operator
     observations = None if problem.data is None else problem.observations
     with one_blas_thread(), within_memory():
-        checks = operator.conditions(model, domain, observations, rng)
+        checks = check_kind(model, domain, observations)
+        checks += operator.conditions(model, domain, observations, rng)
     if simulated:
         checks = [replace(c, status="warn") if c.asymptotic and c.status == "fail" else c for c in checks]
     return report_of(problem, [advised(check, domain, operator) for check in checks])
@@ -103,6 +106,9 @@ def observed_checks(
     asked = isinstance(problem.model, Model) and not (problem.model.closed_form or problem.model.estimated)
     if asked and isinstance(problem.data, Points):
         found += check_agreement(problem.model, problem.domain, problem.observations)
+    own = asked or isinstance(problem.model, ConditionalModel)
+    if own and thorough:
+        found += check_draws(problem)
     if problem.data.weights is not None:
         found += check_weights(problem.data.weights, problem.form.diagonal())
     order = problem.dependence if dependence is None else dependence

@@ -73,6 +73,12 @@ def largest_feature(problem: Problem) -> float:
     """B = sup √h(x, x) under the fitted operator and kernel; infinite where there is no limit."""
     data, domain, rng = problem.data, problem.domain, np.random.default_rng(0)
     require_everywhere(problem)
+    try:
+        _ = problem.fitted_kernel
+    except InputError as error:
+        if error.rows is None:
+            raise
+        return math.inf  # some of the data have no features, such as zeros that have no log-ratio
     if isinstance(data, Censored):
         return math.sqrt(float(np.nanmax(_durations(problem, data))))
     if not isinstance(data, Points):
