@@ -141,6 +141,8 @@ class ConditionalModel(FunctionModel):
                 f"{self.name} has no sampler. Pass ConditionalModel(sample=function of (x, rng))."
             )
         x, generator = real_array(x, "x"), as_generator(rng)
+        if x.ndim == 0:
+            raise must("x", "covariates, (n,) or (n, p)", x)
         few = x[:ROWS]
 
         def outcomes(n: int, rng: np.random.Generator) -> Array:

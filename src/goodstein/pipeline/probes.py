@@ -51,16 +51,17 @@ def check_skewed(problem: Problem, thorough: bool = True, probes: Probes | None 
     if found is None:
         return []
     simulated = given("null", "MonteCarlo()")
+    own = model.has_sample and model.drawn_by is None
     if weighted:
         remedy, least = "Draw from a proposal that is closer to the model, or draw more", 0.0
     elif model.has_sample:
-        remedy = f"Use {simulated}, which is exact"
-        least = UNKNOWN if model.drawn_by is None else decisive(n)
+        remedy, least = f"Use {simulated}, which is exact", UNKNOWN if own else decisive(n)
     else:
         remedy = f"Use a narrower kernel, another operator, or {simulated} with a sampler, Model(sample=...)"
         least = needed(n) if probes.chain is None or _is_quadratic(problem.operator) else decisive(n)
     least = least if thorough else 0.0
-    if not (too_skewed(found, n, weighted=weighted) or n * carrying(found) < least):
+    # A test that can be simulated may be warned of; another must not decide.
+    if not (too_skewed(found, n, weighted=weighted) or (not own and n * carrying(found) < least)):
         return []
     return [skewed(found, n, f"{remedy}.", least=least)]
 
