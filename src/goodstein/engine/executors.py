@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from goodstein.engine.blas import one_blas_thread as one_blas_thread
 from goodstein.engine.checkpoint import step_of
 from goodstein.engine.watching import begin, unwatched
-from goodstein.errors import InputError, ResourceError, within_memory
+from goodstein.errors import InputError, ResourceError, safe_repr, within_memory
 from goodstein.lazy import deferred
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def check_workers(workers: Workers) -> None:
     if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
         raise InputError(
             "`workers` must be a positive number of threads, -1 for all cores, a "
-            f"concurrent.futures.Executor or a Dask client; got {workers!r}."
+            f"concurrent.futures.Executor or a Dask client; got {safe_repr(workers)}."
         )
 
 
