@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import click
@@ -56,13 +57,13 @@ def writable(path: str, *endings: str, option: str = "--output") -> Path:
     if endings and found.suffix.lower() not in endings:
         reason = f"{option}: {quoted(path, 200)} ends in {quoted(found.suffix)}."
         raise InputError(reason, remedy=f"It can be {', '.join(endings)}.")
-    folder = found.resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {quoted(folder, 200)}.", remedy="Make it first.")
-    if found.exists() and not found.is_file():
-        raise InputError(f"{quoted(path, 200)} is no file.", remedy="Choose another name.")
-    if not os.access(folder, os.W_OK) or (found.exists() and not os.access(found, os.W_OK)):
-        raise InputError(f"{short(path, 200)} may not be written.", remedy="Choose another folder.")
+    folder = files.as_path(path).parent
+    try:
+        TemporaryFile(dir=folder).close()
+        if found.exists() and not os.access(found, os.W_OK):
+            raise PermissionError
+    except OSError:
+        raise InputError(f"{short(path, 200)} may not be written.", remedy="Choose another folder.") from None
     return found
 
 

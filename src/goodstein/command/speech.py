@@ -11,6 +11,7 @@ OPTIONS = {
     "level": "--level",
     "model": "the model",
     "n_resamples": "--resamples",
+    "path": "the file",
     "null": "--null",
     "rng": "--seed",
     "trials": "--trials",

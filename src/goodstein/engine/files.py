@@ -8,18 +8,23 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Any
 
-from goodstein.errors import InputError, ResourceError
+from goodstein.errors import InputError, ResourceError, must, shown
 
 
 def as_path(path: Any) -> Path:
     """The path of a file that is there or can be made."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InputError(f"must be the name of a file, got {path!r}.", argument="path", predicate=True)
-    found = Path(path).resolve()  # a test may change the working directory, and a link have other names
+        raise must("path", "the name of a file", path)
+    try:
+        found = Path(path).resolve()  # a test may change the working directory, and a link have other names
+        # A device may have no end, and a folder no lines.
+        other = found.exists() and not found.is_file()
+    except (OSError, ValueError) as error:  # too long, or with a zero byte
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{shown(path)} cannot be the name of a file: {why}.", argument="path") from None
     if not found.parent.is_dir():
         raise InputError(f"there is no folder {str(found.parent)!r}. Make it first.", argument="path")
-    # A device may have no end, and a folder no lines.
-    if found.exists() and not found.is_file():
+    if other:
         raise InputError(f"{str(found)!r} is no file. Choose another path.", argument="path")
     return found
 
