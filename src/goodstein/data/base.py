@@ -29,6 +29,9 @@ class Data(ABC):
     weights: Array | None = None
     """Weights of the observations, (n,), of mean one; None where all count alike."""
 
+    unordered: bool = False
+    """Whether it is known that their order means nothing, so that it is not looked at."""
+
     told: bool = False
     """Whether it was said which observations are durations that ended in the event; see :attr:`ended`."""
 
