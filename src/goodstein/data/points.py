@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from goodstein.domains.base import Domain
 
 
+FAR = 1e150
+"""The size of points whose squares are floats."""
+
+
 class Points(Data):
     """Observations that are rows of numbers, (n, d); operators see the array itself.
 
@@ -66,7 +70,8 @@ class Points(Data):
     def like(self, values: Any, model: Any, domain: Domain) -> Points:
         if isinstance(values, Points):
             values = values.observations
-        found = as_data(values, domain.dim, where=repr(domain), least=1, other_columns=domain.other_columns)
+        guess = domain.other_columns
+        found = as_data(values, domain.dim, where=repr(domain), least=1, largest=FAR, other_columns=guess)
         domain.validate(found)
         return Points(found, self.names)
 

@@ -49,7 +49,7 @@ def _of_points(method: Callable[[Any, Array], Any]) -> Callable[[Any, Array], An
     def asked(self: Any, x: Array) -> Any:
         if type(x) is not np.ndarray or x.dtype != np.float64:
             x = real_array(x, "x", error=DomainError)
-        if method.__name__ == "contains" and (x.ndim != 2 or x.shape[1] != self.dim):
+        if method.__name__ != "validate" and (x.ndim != 2 or x.shape[1] != self.dim):
             raise must("x", f"points, an array (n, {self.dim})", x, error=DomainError)
         return method(self, x)
 
@@ -77,7 +77,8 @@ class Domain(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Put a door before the methods that users call with arrays of their own."""
         super().__init_subclass__(**options)
-        for name, door in (("contains", _of_points), ("validate", _of_points), ("sample_uniform", _of_count)):
+        points = ("contains", "validate", "boundary_distance", "boundary_gradient")
+        for name, door in (*((name, _of_points) for name in points), ("sample_uniform", _of_count)):
             if name in vars(cls):
                 setattr(cls, name, door(vars(cls)[name]))
 

@@ -14,7 +14,7 @@ from goodstein.auditing.serial import Dependence
 from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.engine.executors import Workers, run
-from goodstein.errors import InputError, ScoreError, given, shown
+from goodstein.errors import InputError, ScoreError, given, must, safe_repr, shown
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -134,10 +134,10 @@ def as_null(null: Any) -> Null:
     if isinstance(null, Null):
         return null
     if isinstance(null, type) or not callable(getattr(null, "calibrate", None)):
-        raise InputError(
-            f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
-            f"ParametricBootstrap(fit), got {shown(null)}."
-        )
+        raise must("null", "a null method such as WildBootstrap() or MonteCarlo()", null)
+    if hasattr(null, "told"):  # an approximation, which a null method calibrates
+        refused = must("null", "a null method", null)
+        raise refused.told(remedy=f"Pass approximate={safe_repr(null)}.", argument="null")
     return OwnNull(null)
 
 

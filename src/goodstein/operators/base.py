@@ -13,6 +13,7 @@ import numpy as np
 
 from goodstein.auditing.conditions import check_boundary, check_connected, check_score, check_tails
 from goodstein.auditing.report import Check
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.data.points import Points
@@ -229,8 +230,9 @@ def as_operator(thing: Any, name: str | None = None) -> Operator:
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
         name = given("operator") if name is None else name
+        remedy = f" Use Standardised({thing!r})." if isinstance(thing, Auxiliary) else ""
         raise InputError(
-            f"{name} must be an operator such as Langevin() or Standardised(), got {shown(thing)}."
+            f"{name} must be an operator such as Langevin() or Standardised(), got {shown(thing)}.{remedy}"
         )
     return OwnOperator(thing)
 
