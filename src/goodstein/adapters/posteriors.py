@@ -175,11 +175,11 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
     name = getattr(model, "__name__", type(model).__name__)
     model = with_own_arrays(model)  # a sampler may have seen those around it in single precision
     with Jax().context():
-        args, kwargs = jax.tree.map(
-            lambda part: jax.numpy.asarray(part) if isinstance(part, np.ndarray | jax.Array) else part,
-            (args, kwargs),
-        )
         try:
+            args, kwargs = jax.tree.map(
+                lambda part: jax.numpy.asarray(part) if isinstance(part, np.ndarray | jax.Array) else part,
+                (args, kwargs),
+            )
             sites = trace(seed(model, rng_seed=0)).get_trace(*args, **kwargs)
         except Exception as failure:
             reason = f"The numpyro model raised {type(failure).__name__}: {failure!s:.160}."
