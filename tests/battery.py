@@ -235,6 +235,8 @@ VALUES = [
     *(Hostile(name, "callable", lambda _, found=found: found) for name, found in FUNCTIONS.items()),
 ]
 
+FUNCTIONS_ONLY = [value for value in VALUES if value.kind == "callable" and value.name != "wrong signature"]
+
 
 # --- calls ------------------------------------------------------------------------------------
 
@@ -256,7 +258,7 @@ def calls(chosen: list[Door]) -> Iterator[Call]:
     """All of them."""
     for door in chosen:
         for argument, kinds in door.parameters().items():
-            for value in VALUES:
+            for value in FUNCTIONS_ONLY if door.kind == "protocols" else VALUES:
                 yield Call(door, argument, value, value.kind in kinds)
 
 
@@ -373,7 +375,8 @@ exceptions of another kind; values that were taken and cannot be meant, answers 
 of the caller's that were changed; calls that take more than {seconds:g} s or {memory} GiB. What users' own
 data, domains and executors raise is passed on.
 
-Made by `python tests/battery.py` of {share} of the calls; `make test-all` runs them all, `make test` a sample.
+Made by `python tests/battery.py`, of {share} of the calls; `make test-all` runs them all, `make test` a
+sample.
 
 {table}
 """

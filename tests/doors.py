@@ -312,6 +312,7 @@ def family_methods(family: Any) -> list[Door]:
 
 def fit_arguments(family: Any, x: Any) -> dict[str, Any]:
     """A valid call of ``fit``."""
+    mixtures = ("DirichletMixture", "LogisticNormalMixture", "GaussianMixture")
     known = {
         "PiecewiseExponential": {"data": x, "breakpoints": np.array([1.0])},
         "ERGM": {"graph": cases.DATA[5].data.adjacency},
@@ -319,11 +320,9 @@ def fit_arguments(family: Any, x: Any) -> dict[str, Any]:
         "Strauss": {"pattern": x[0], "domain": cases.SQUARE, "radius": 0.1},
         "Hawkes": {"events": x[0], "domain": family.domain},
         "StochasticBlockModel": {"graph": cases.DATA[5].data.adjacency, "blocks": np.arange(12) % 2},
-        "DirichletMixture": {"x": x, "n_components": 1, "rng": 0},
-        "LogisticNormalMixture": {"x": x, "n_components": 1, "rng": 0},
+        **{name: {"x": x, "n_components": 1, "rng": 0} for name in mixtures},
         "Potts": {"x": x, "levels": getattr(family, "levels", None)},
         "ProbabilisticPCA": {"x": x, "n_components": 1},
-        "GaussianMixture": {"x": x, "n_components": 1, "rng": 0},
         "Binomial": {"x": x, "count": 7},
         "ZeroInflated": {"x": x, "family": families.Poisson},
         "Product": {"x": x, "families": [families.Poisson, families.Geometric]},
@@ -471,17 +470,11 @@ def monitors() -> list[Door]:
 
 def other_functions() -> list[Door]:
     """Those of the other rooms."""
-    normal, shifted = families.Normal(0.0), families.Normal(0.5)
+    normal = families.Normal(0.0)
     planned = {"model": normal, "alternative": families.Normal(1.0), "test": z_test, "trials": 60}
     planned |= {"power": 0.5, "bounds": (8, 16), "bound": False, "rng": 0}
-    compared = {
-        "model": normal,
-        "alternative": shifted,
-        "n": 5,
-        "n_null": 400,
-        "n_alternative": 200,
-        "rng": 0,
-    }
+    sides = {"model": normal, "alternative": families.Normal(0.5)}
+    compared = {**sides, "n": 5, "n_null": 400, "n_alternative": 200, "rng": 0}
     learnt = {"training": INSIDE, "model": UNIFORM, "rng": 0}
     degrees = {"longitude": 90 * LINE[:, 0] % 360, "latitude": 9 * LINE[:, 0]}
     study = {"cells": [CELL], "tests": TESTS, "trials": 10, "bound": False}
@@ -493,7 +486,7 @@ def other_functions() -> list[Door]:
         *table(
             "power",
             {
-                "Cell": (gs.Cell, {"model": normal, "alternative": shifted, "n": 8}, None, words),
+                "Cell": (gs.Cell, {**sides, "n": 8}, None, words),
                 "Runner": (Runner, {"workers": 1}, None, {"workers": {"int", "none"}}),
                 "power_study": (gs.power_study, study, None, {}, processes),
                 "sample_size": (gs.sample_size, planned, None, {}, processes),
@@ -543,10 +536,11 @@ def plots() -> list[Door]:
         "power_curves": study,
     }
     asked = {"plot": {}, "explain": {}, "detectable": {}, "contributions": {}, "most_discrepant": {"k": 3}}
+    may = {"result": ARRAYS}  # a probability transform may have been made elsewhere
     places = (result, DATA), (followed, DURATIONS.durations), (paired, PAIRS)
     first = {name: next(iter(inspect.signature(getattr(plot, name)).parameters)) for name in shown}
     return [
-        *table("plots", {n: (getattr(plot, n), {first[n]: what}, closed) for n, what in shown.items()}),
+        *table("plots", {n: (getattr(plot, n), {first[n]: it}, closed, may) for n, it in shown.items()}),
         *(
             Door(
                 "methods of results",
@@ -669,8 +663,8 @@ def own_refit(fit: Callable[..., Any]) -> Any:
     return gs.ksd_test(DATA, model, null=gs.ParametricBootstrap(fit, 3), rng=0)
 
 
-def own_logpdf(logpdf: Callable[..., Any], rvs: Callable[..., Any]) -> Any:
-    return gs.ksd_test(DATA, Own(logpdf=logpdf, rvs=rvs), null=FAST, rng=0)
+def own_logpdf(logpdf: Callable[..., Any], sample: Callable[..., Any]) -> Any:
+    return gs.ksd_test(DATA, Own(logpdf=logpdf, sample=sample), null=gs.MonteCarlo(3), rng=0)
 
 
 def own_hazard(hazard: Callable[..., Any], cumulative_hazard: Callable[..., Any]) -> Any:
@@ -701,7 +695,7 @@ def own_domain(contains: Callable[..., Any], boundary_distance: Callable[..., An
     return gs.ksd_test(INSIDE, MINE.score, domain=domain, operator=operator, null=FAST, rng=0, audit=False)
 
 
-def own_family(start: Any, log_density: Callable[..., Any]) -> Any:
+def own_family(start: ArrayLike, log_density: Callable[..., Any]) -> Any:
     family = Own(start=start, log_density=log_density)
     return fit_of(estimate.ScoreMatching(1).fit(DATA[:, :1], family, rng=0))
 
@@ -730,7 +724,7 @@ OWN_OBJECTS = [
                 {"log_odds": cases.GRAPH.log_odds, "walk": cases.GRAPH.walk},
             ),
             "own model": (own_model, {"score": MINE.score, "sample": MINE.sample}),
-            "own log density": (own_logpdf, {"logpdf": MINE.logpdf, "rvs": MINE.sample}),
+            "own log density": (own_logpdf, {"logpdf": MINE.logpdf, "sample": MINE.sample}),
             "own hazard": (own_hazard, {"hazard": MINE.hazard, "cumulative_hazard": MINE.cumulative}),
             "own regressor": (own_regressor, {"predict": lambda x: x}),
             "own family": (own_family, {"start": np.array([0.5]), "log_density": cases.log_cosh}),

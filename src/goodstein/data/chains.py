@@ -20,8 +20,8 @@ class Chains(Points):
 
     Random signs change between batches of draws only, five times as long as the correlation time, and no
     batch crosses the end of a chain; parts of a sample to learn from are the beginnings of all chains.
-    Lists of arrays (draws, parameters) and arrays (chains, draws, parameters) are read as chains by every
-    test; this class is for chains of one parameter, and for whoever wants to say it.
+    Every test reads lists of arrays (draws, parameters) and arrays (chains, draws, parameters) as chains, if
+    there are more draws than chains. Use this class for shorter chains and for chains of one parameter.
 
     Parameters
     ----------

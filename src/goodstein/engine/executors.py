@@ -104,7 +104,7 @@ def _here(task: Callable[[T], R]) -> Callable[[T], R]:
 
 def check_workers(workers: Workers) -> None:
     """Raise unless `workers` is one of the things that :func:`run` takes."""
-    if workers is None or (hasattr(workers, "submit") and not isinstance(workers, type)):
+    if workers is None or (callable(getattr(workers, "submit", None)) and not isinstance(workers, type)):
         return
     if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
         raise InputError(
