@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from goodstein.domains.base import Domain
 
 
-FAR = 1e150
-"""The size of points whose squares are floats."""
-
-
 class Points(Data):
     """Observations that are rows of numbers, (n, d); operators see the array itself.
 
@@ -70,8 +66,14 @@ class Points(Data):
     def like(self, values: Any, model: Any, domain: Domain) -> Points:
         if isinstance(values, Points):
             values = values.observations
-        guess = domain.other_columns
-        found = as_data(values, domain.dim, where=repr(domain), least=1, largest=FAR, other_columns=guess)
+        found = as_data(
+            values,
+            domain.dim,
+            where=repr(domain),
+            least=1,
+            largest=1e150,  # the squares of larger numbers are no floats
+            other_columns=domain.other_columns,
+        )
         domain.validate(found)
         return Points(found, self.names)
 

@@ -57,8 +57,7 @@ def _of_points(method: Method, name: str = "") -> Method:
             raise must("x", f"points, an array (n, {self.dim})", x, error=DomainError)
         found = method(self, x)
         if name in ("contains", "boundary_distance") and getattr(found, "shape", None) != x.shape[:1]:
-            wanted = f"a function that returns an array of shape ({len(x)},)"
-            raise must(name, wanted, found, type(self).__name__, DomainError)
+            raise must(name, f"a function that returns ({len(x)},)", found, type(self).__name__, DomainError)
         return found
 
     return cast("Method", asked)

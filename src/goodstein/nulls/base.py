@@ -136,8 +136,7 @@ def as_null(null: Any) -> Null:
     if isinstance(null, type) or not callable(getattr(null, "calibrate", None)):
         raise must("null", "a null method such as WildBootstrap() or MonteCarlo()", null)
     if hasattr(null, "told"):  # an approximation, which a null method calibrates
-        refused = must("null", "a null method", null)
-        raise refused.told(remedy=f"Pass approximate={safe_repr(null)}.", argument="null")
+        raise must("null", f"a null method; pass approximate={safe_repr(null)}", null)
     return OwnNull(null)
 
 

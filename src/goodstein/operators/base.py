@@ -230,10 +230,8 @@ def as_operator(thing: Any, name: str | None = None) -> Operator:
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
         name = given("operator") if name is None else name
-        remedy = f" Use Standardised({thing!r})." if isinstance(thing, Auxiliary) else ""
-        raise InputError(
-            f"{name} must be an operator such as Langevin() or Standardised(), got {shown(thing)}.{remedy}"
-        )
+        such = f"Standardised({thing!r})" if isinstance(thing, Auxiliary) else "Langevin() or Standardised()"
+        raise InputError(f"{name} must be an operator such as {such}, got {shown(thing)}.")
     return OwnOperator(thing)
 
 

@@ -86,10 +86,9 @@ def draws(*attributes: str) -> Callable[[F], F]:
         @wraps(function)
         def checked(*arguments: Any, **options: Any) -> Any:
             given = signature(function).bind(*arguments, **options).arguments
-            name, drawn = next(iter(given.items()))
+            (name, drawn), ax = next(iter(given.items())), given.get("ax")
             if isinstance(drawn, type) or not any(hasattr(drawn, one) for one in attributes):
                 raise must(name, f"an object with `{attributes[0]}`", drawn, function.__name__)
-            ax = given.get("ax")
             if ax is not None and (isinstance(ax, type) or not hasattr(ax, "get_window_extent")):
                 raise must("ax", "Axes of matplotlib, or None", ax, function.__name__)
             if "level" in given and given["level"] is not signature(function).parameters["level"].default:
