@@ -138,15 +138,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class Junk:
-    """Nothing that the library knows."""
-
     def __repr__(self) -> str:
         return "Junk()"
 
 
 class Unspeakable:
-    """Nothing that the library knows, and nothing that can be shown."""
-
     def __repr__(self) -> str:
         raise ZeroDivisionError("repr")
 

@@ -127,6 +127,13 @@ def test_what_people_passed_by_mistake(call, message):
         call()
 
 
+class Shapeless(gs.domains.Domain):
+    dim, bounded = 2, True
+
+    def contains(self, x):
+        return None
+
+
 TABLE = X.reshape(-1, 2, 1)
 """Rows with an axis too many."""
 
@@ -153,6 +160,11 @@ TABLE = X.reshape(-1, 2, 1)
         (lambda: gs.Polygon(CORNERS).boundary_distance(np.full((2, 2), np.nan)), "x"),
         (lambda: gs.Dilation(centre=np.rec.fromarrays(X.T)), "centre"),
         (lambda: gs.ksd_test(X, PLANE, null=FAST, rng=1).witness(np.full((1, 2), 1.79e308)), "points"),
+        (lambda: gs.plot.where(3), "result"),
+        (lambda: gs.plot.where(gs.ksd_test(X, PLANE, null=FAST, rng=1), ax="a"), "ax"),
+        (lambda: gs.plot.pairs(gs.ksd_test(X, PLANE, null=FAST, rng=1), level=True), "level"),
+        (lambda: gs.plot.null_distribution(gs.ksd_test(X, PLANE, null=FAST, rng=1), theme=[]), "theme"),
+        (lambda: gs.ksd_test(X, lambda x: -x, domain=Shapeless(), rng=1), "contains"),
         (lambda: gs.power_study(np.array(1.0), {"KSD": gs.ksd_test}), None),
         (lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path="a\0b"), "path"),
         (lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path="a" * 300), "path"),
