@@ -97,7 +97,7 @@ class Door:
     use: Callable[[Any], Any] | None = None
     may: dict[str, set[str]] = field(default_factory=dict)
     """What arguments may be beyond what their annotations say."""
-    skip: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ("checkpoint",)
 
     def parameters(self) -> dict[str, set[str]]:
         """The arguments, and the kinds of values that each may be."""
@@ -536,7 +536,7 @@ def plots() -> list[Door]:
         "power_curves": study,
     }
     asked = {"plot": {}, "explain": {}, "detectable": {}, "contributions": {}, "most_discrepant": {"k": 3}}
-    may = {"result": ARRAYS}  # a probability transform may have been made elsewhere
+    may = {"result": ARRAYS, "points": ARRAYS | {"kind"}}  # a transform may have been made elsewhere
     places = (result, DATA), (followed, DURATIONS.durations), (paired, PAIRS)
     first = {name: next(iter(inspect.signature(getattr(plot, name)).parameters)) for name in shown}
     return [
@@ -548,6 +548,7 @@ def plots() -> list[Door]:
                 getattr(one, name),
                 arguments,
                 closed,
+                may,
             )
             for one, points in places
             for name, arguments in {**(asked if one is result else {}), "witness": {"points": points}}.items()
