@@ -44,8 +44,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             for record in (setting.folder / "records").glob(f"{part}*"):
                 rmtree(record) if record.is_dir() else record.unlink()
     begin = time.perf_counter()
-    for part in options.only:
-        module, start = import_module(part), time.perf_counter()
+    try:
+        modules = {part: import_module(part) for part in options.only}
+    except ModuleNotFoundError as error:
+        sys.exit(f"{error.name} is missing, which the paper needs: pip install -e '.[test]'")
+    for part, module in modules.items():
+        start = time.perf_counter()
         if not options.report:
             module.run(setting)
         if setting.read(part) and hasattr(module, "draw"):

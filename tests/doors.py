@@ -10,17 +10,20 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from concurrent import futures
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
 
 import cases
 import goodstein as gs
-from goodstein import auxiliary, estimate, families, graphs, kernels, patterns
+from goodstein import auxiliary, estimate, families, graphs, kernels, patterns, plot
 from goodstein.power.runner import Runner
 from goodstein.types import ArrayLike
+from goodstein.validation import as_array
 
 # --- what an argument may be -----------------------------------------------------------------
 
@@ -33,67 +36,53 @@ SEEDS = {"none", "int", "size", "array", "random"}
 QUESTIONS = ARRAYS | {"empty", "nan", "inf"}
 """A point that is none lies nowhere: that is an answer too."""
 
-WORDS = {
-    "RNG": SEEDS,
-    "Workers": {"none", "int", "size"},
-    "bool": {"bool"},
-    "int": {"int"},
-    "float": NUMBERS,
-    "str": {"text"},
-    "PathLike": {"text"},
-    "ArrayLike": ARRAYS,
-    "Array": ARRAYS,
-    "None": {"none"},
-    "Callable": {"callable"},
-    "Function": {"callable"},
-    "Draw": {"callable"},
-    "Test": {"callable"},
-    "LogLikelihoodRatio": {"callable"},
-    "Operator": {"operator"},
-    "Kernel": {"kernel"},
-    "Domain": {"domain"},
-    "Null": {"null"},
-    "WildBootstrap": {"null"},
-    "Auxiliary": {"auxiliary"},
-    "Censored": {"kind"},
-    "Rule": {"text"},
-}
+
+def said(*groups: tuple[str, set[str]]) -> dict[str, set[str]]:
+    return {word: kinds for words, kinds in groups for word in words.split()}
+
+
+WORDS = said(
+    ("RNG", SEEDS),
+    ("Workers", {"int", "none", "size"}),
+    ("bool", {"bool"}),
+    ("int", {"int"}),
+    ("float", NUMBERS),
+    ("str PathLike Rule", {"text"}),
+    ("ArrayLike Array", ARRAYS),
+    ("None", {"none"}),
+    ("Callable Function Draw Test LogLikelihoodRatio", {"callable"}),
+    ("Operator", {"operator"}),
+    ("Kernel", {"kernel"}),
+    ("Domain", {"domain"}),
+    ("Null WildBootstrap", {"null"}),
+    ("Auxiliary", {"auxiliary"}),
+    ("Censored", {"kind"}),
+)
 """What may be taken, by the words of an annotation."""
 
-NAMES = {
-    "data": ARRAYS | {"bools", "kind"},
-    "x": ARRAYS | {"empty"},
-    "y": ARRAYS,
-    "chunk": ARRAYS | {"kind"},
-    "reference": ARRAYS | {"bools", "kind", "none"},
-    "t": ARRAYS | {"empty"},
-    "breakpoints": ARRAYS | {"empty"},
-    "events": ARRAYS | {"empty"},
-    "radii": ARRAYS | {"float"},
-    "points": ARRAYS,
-    "covariate_kernel": {"none", "kernel", "callable"},
-    "names": {"texts"},
-    "vector": ARRAYS,
-    "bounds": {"array"},
-    "strengths": {"array", "generator"},
-    "pattern": ARRAYS | {"empty"},
-    "u": ARRAYS | {"empty"},
-    "training": ARRAYS | {"kind"},
-    "graph": ARRAYS | {"bools", "kind"},
-    "patterns": {"array", "extreme", "kind"},
-    "model": {"callable", "family"},
-    "alternative": {"callable", "none", "family"},
-    "censoring": {"callable", "none", "family"},
-    "fit": {"callable", "family"},
-    "domain": {"domain"},
-    "null": {"null"},
-    "progress": {"bool", "callable"},
-    "seed": {"int", "size"},
-    "event_observed": ARRAYS | {"bool", "bools", "none"},
-    "operator": {"none", "operator"},
-    "kernel": {"none", "kernel"},
-    "x_kernel": {"none", "kernel", "callable"},
-}
+NAMES = said(
+    ("data graph", ARRAYS | {"bools", "kind"}),
+    ("x breakpoints events pattern u", ARRAYS | {"empty"}),
+    ("y radii points vector", ARRAYS),
+    ("chunk training", ARRAYS | {"kind"}),
+    ("reference", ARRAYS | {"bools", "kind", "none"}),
+    ("t", ARRAYS | {"axis", "empty"}),
+    ("times covs", {"axis"}),
+    ("covariate_kernel x_kernel", {"callable", "kernel", "none"}),
+    ("names", {"texts"}),
+    ("bounds", {"array"}),
+    ("strengths", {"array", "generator"}),
+    ("patterns", {"array", "extreme", "kind"}),
+    ("model fit", {"callable", "family"}),
+    ("alternative censoring", {"callable", "family", "none"}),
+    ("domain", {"domain"}),
+    ("null", {"null"}),
+    ("progress", {"bool", "callable"}),
+    ("seed", {"int", "size"}),
+    ("event_observed", ARRAYS | {"bool", "bools", "none"}),
+    ("operator", {"none", "operator"}),
+    ("kernel", {"kernel", "none"}),
+)
 """The same by the names of arguments, where the annotation says nothing."""
 
 
@@ -295,7 +284,7 @@ def method(kind: str, thing: Any, name: str, **options: Any) -> Door:
 def inside(family: Any, name: str, x: ArrayLike) -> Any:
     """A score or log density, and zero for points that are not inside of the domain, where it has limits."""
     values = getattr(family, name)(x)
-    points = np.asarray(x, float).reshape(-1, family.dim)
+    points = np.asarray(as_array(x), float).reshape(-1, family.dim)
     within = family.domain.contains(points)
     within[within] &= ~(family.domain.boundary_distance(points[within]) <= 0) | family.domain.discrete
     return np.where(within if values.ndim == 1 else within[:, None], values, 0.0)
@@ -323,6 +312,7 @@ def family_methods(family: Any) -> list[Door]:
 
 def fit_arguments(family: Any, x: Any) -> dict[str, Any]:
     """A valid call of ``fit``."""
+    mixtures = ("DirichletMixture", "LogisticNormalMixture", "GaussianMixture")
     known = {
         "PiecewiseExponential": {"data": x, "breakpoints": np.array([1.0])},
         "ERGM": {"graph": cases.DATA[5].data.adjacency},
@@ -330,11 +320,9 @@ def fit_arguments(family: Any, x: Any) -> dict[str, Any]:
         "Strauss": {"pattern": x[0], "domain": cases.SQUARE, "radius": 0.1},
         "Hawkes": {"events": x[0], "domain": family.domain},
         "StochasticBlockModel": {"graph": cases.DATA[5].data.adjacency, "blocks": np.arange(12) % 2},
-        "DirichletMixture": {"x": x, "n_components": 1, "rng": 0},
-        "LogisticNormalMixture": {"x": x, "n_components": 1, "rng": 0},
+        **{name: {"x": x, "n_components": 1, "rng": 0} for name in mixtures},
         "Potts": {"x": x, "levels": getattr(family, "levels", None)},
         "ProbabilisticPCA": {"x": x, "n_components": 1},
-        "GaussianMixture": {"x": x, "n_components": 1, "rng": 0},
         "Binomial": {"x": x, "count": 7},
         "ZeroInflated": {"x": x, "family": families.Poisson},
         "Product": {"x": x, "families": [families.Poisson, families.Geometric]},
@@ -348,292 +336,11 @@ TESTS = {"KSD": partial(gs.ksd_test, null=FAST)}
 ERGM_DATA = cases.DATA[5].data.adjacency
 SCATTER = [np.random.default_rng(k).uniform(size=(k + 3, 2)) for k in range(9)]
 PAIRS = cases.drawn(cases.pairs(0.0), N)
-WATCHED = gs.Monitor(cases.PLANE, reference=INSIDE, rng=0)
-
-
-def z_test(data: Any, model: Any, *, rng: Any) -> float:
-    """That of a mean of zero, one-sided."""
-    return 0.5 * math.erfc(math.sqrt(len(data) / 2) * float(np.mean(data)))
-
-
-def tests_of_fit() -> list[Door]:
-    """Every test, on small data."""
-    make = partial(Door, "tests of fit")
-    usual = {"data": DATA, "model": cases.PLANE, "rng": 0}
-    box = {"data": INSIDE, "model": families.Uniform(cases.SQUARE), "rng": 0}
-    found = [
-        make("ksd_test", gs.ksd_test, {**usual, "null": FAST}),
-        make("ksd_test, box", gs.ksd_test, {**box, "null": FAST}),
-        make("ksd_test, approximate", gs.ksd_test, {**usual, "null": FAST, "approximate": gs.Nystrom(9)}),
-        make(
-            "Monitor",
-            gs.Monitor,
-            {"model": cases.PLANE, "reference": INSIDE, "landmarks": 20, "rng": 0},
-            lambda found: found.update(DATA).evalue,
-        ),
-        make("Monitor.update", WATCHED.update, {"chunk": DATA}, lambda found: found.pvalue),
-        make("Monitor.reject", WATCHED.reject, {"level": 0.05}),
-        make("stein_matrix", gs.stein_matrix, usual),
-        make("audit", gs.audit, {"data": DATA, "model": cases.PLANE, "rng": 0}),
-        make("aggregated_test", gs.aggregated_test, {**usual, "kernels": [gs.IMQ(1.0)], "null": FAST}),
-        make(
-            "check", gs.check, {**usual, "operators": [gs.Langevin()], "null": FAST}, lambda found: found.test
-        ),
-        make("regularised_test", gs.regularised_test, {**usual, "null": FAST}),
-        make("equivalence_test", gs.equivalence_test, {**usual, "margin": 0.5, "null": FAST}),
-        make("fssd_test", gs.fssd_test, {**usual, "optimise": False, "n_resamples": 99}),
-        make("mmd_test", gs.mmd_test, {**usual, "n_draws": 30, "n_resamples": 19}),
-        make("m3d_test", gs.m3d_test, {**usual, "n_draws": 30, "n_resamples": 19}),
-        make(
-            "relative_ksd_test",
-            gs.relative_ksd_test,
-            {"data": DATA, "model_p": cases.PLANE, "model_q": families.Normal([1.0, 1.0]), "rng": 0},
-            may={"model_p": {"callable"}, "model_q": {"callable"}},
-        ),
-        make(
-            "select",
-            gs.select,
-            {**usual, "kernels": [gs.IMQ(1.0), gs.Gaussian(1.0)]},
-            may={"operators": {"operator"}, "kernels": {"kernel"}},
-        ),
-        make(
-            "conditional_ksd_test",
-            gs.conditional_ksd_test,
-            {"x": PAIRS.x, "y": PAIRS.y, "model": cases.CONDITIONAL, "null": FAST, "rng": 0},
-        ),
-        make(
-            "point_pattern_ksd_test",
-            gs.point_pattern_ksd_test,
-            {"patterns": SCATTER, "model": cases.PATTERN, "null": FAST, "rng": 0},
-        ),
-        make(
-            "graph_ksd_test",
-            gs.graph_ksd_test,
-            {"graph": ERGM_DATA, "model": cases.GRAPH, "null": gs.MonteCarlo(3), "sweeps": 3, "rng": 0},
-        ),
-        make(
-            "ksd_test, durations",
-            gs.ksd_test,
-            {"data": cases.DATA[2].data, "model": cases.HAZARD, "null": FAST, "rng": 0},
-        ),
-    ]
-    return found
-
-
-def other_functions() -> list[Door]:
-    """Those of the other rooms."""
-    uniform = families.Uniform(cases.SQUARE)
-    return [
-        Door(
-            "power",
-            "Cell",
-            gs.Cell,
-            {"model": families.Normal(0.0), "alternative": families.Normal(0.5), "n": 8},
-            may={"name": {"none"}, "tests": {"empty", "texts"}},
-        ),
-        Door("power", "Runner", Runner, {"workers": 1}, may={"workers": {"int", "none"}}),
-        Door(
-            "power",
-            "power_study",
-            gs.power_study,
-            {"cells": [CELL], "tests": TESTS, "trials": 10, "bound": False},
-            skip=("workers",),  # they would start processes; the runner is above
-        ),
-        Door(
-            "power",
-            "sample_size",
-            gs.sample_size,
-            {
-                "model": families.Normal(0.0),
-                "alternative": families.Normal(1.0),
-                "test": z_test,
-                "trials": 60,
-                "power": 0.5,
-                "bounds": (8, 16),
-                "bound": False,
-                "rng": 0,
-            },
-            skip=("workers",),
-        ),
-        Door(
-            "power",
-            "neyman_pearson_power",
-            gs.neyman_pearson_power,
-            {
-                "model": families.Normal(0.0),
-                "alternative": families.Normal(0.5),
-                "n": 5,
-                "n_null": 400,
-                "n_alternative": 200,
-                "rng": 0,
-            },
-        ),
-        Door(
-            "functions", "split", gs.split, {"data": DATA, "fraction": 0.5, "rng": 0}, len, may={"data": ROWS}
-        ),
-        Door(
-            "functions",
-            "from_lonlat",
-            gs.from_lonlat,
-            {"longitude": 90 * LINE[:, 0] % 360, "latitude": 9 * LINE[:, 0]},
-        ),
-        Door("functions", "as_model", gs.as_model, {"model": cases.PLANE}),
-        Door(
-            "functions",
-            "quadrature",
-            patterns.quadrature,
-            {"domain": cases.SQUARE, "nodes": 16},
-            may={"length": {"inf"}},
-        ),
-        Door("functions", "as_graph", graphs.as_graph, {"graph": ERGM_DATA}, skip=("name",)),
-        Door("auxiliaries", "default_auxiliary", auxiliary.default_auxiliary, {"domain": cases.SQUARE}),
-        Door(
-            "auxiliaries",
-            "density_ratio",
-            auxiliary.density_ratio,
-            {"training": INSIDE, "model": uniform, "rng": 0},
-        ),
-        Door("auxiliaries", "learn", auxiliary.learn, {"training": INSIDE, "model": uniform, "rng": 0}),
-        Door("operators", "default_operator", gs.operators.default_operator, {"domain": cases.SQUARE}),
-    ]
-
-
-def score(x: Any) -> Any:
-    return -np.asarray(x)
-
-
-def logpdf(x: Any) -> Any:
-    return -0.5 * (np.asarray(x) ** 2).sum(axis=-1)
-
-
-def sample(n: int, rng: Any) -> Any:
-    return rng.standard_normal((n, 2))
-
-
-def value(x: Any) -> Any:
-    return (x * (1 - x)).prod(axis=1)
-
-
-def gradient(x: Any) -> Any:
-    return (1 - 2 * x) * (x * (1 - x))[:, ::-1]
-
-
-def hazard(t: Any) -> Any:
-    return np.ones_like(t)
-
-
-def cumulative(t: Any) -> Any:
-    return np.asarray(t, float)
-
-
-def zeros(t: Any) -> Any:
-    return np.zeros_like(t)
-
-
-def draw_exponential(n: int, rng: Any) -> Any:
-    return rng.exponential(size=n)
-
-
-def conditional_score(y: Any, x: Any) -> Any:
-    return x - y
-
-
-def conditional_sample(x: Any, rng: Any) -> Any:
-    return x + rng.standard_normal(x.shape)
-
-
-def conditional_logpdf(y: Any, x: Any) -> Any:
-    return -0.5 * ((y - x) ** 2).reshape(len(y), -1).sum(axis=1)
-
-
-def conditional_hazard(t: Any, z: Any) -> Any:
-    return np.exp(-0.5 * z) + 0 * t
-
-
 FOLLOWED = cases.drawn(cases.followed(0.5))
-
-
-def models() -> list[Door]:
-    """Models that are made of a user's functions."""
-    survival = {"hazard": hazard, "cumulative_hazard": cumulative, "log_hazard_derivative": zeros}
-    latent = families.ProbabilisticPCA([[1.0], [0.5]])
-    return [
-        Door("models", "Model", gs.Model, {"score": score, "sample": sample}, use_model),
-        Door("models", "Model, logpdf", gs.Model, {"logpdf": logpdf}, use_model),
-        Door("models", "Model, batched", gs.Model, {"score": score, "batched": True}, use_model),
-        Door(
-            "models",
-            "SurvivalModel",
-            gs.SurvivalModel,
-            {**survival, "sample": draw_exponential},
-            lambda m: gs.ksd_test(cases.DATA[2].data, m, null=gs.MonteCarlo(3), rng=0),
-            may={"hazard_at_zero": {"inf"}},
-        ),
-        Door(
-            "models",
-            "SurvivalRegression",
-            gs.SurvivalRegression,
-            {"cumulative_hazard": cases.growing, "hazard": conditional_hazard},
-            lambda m: gs.ksd_test(FOLLOWED, m, null=gs.MonteCarlo(3), rng=0),
-        ),
-        Door(
-            "models",
-            "CoxModel",
-            gs.CoxModel,
-            {"coefficients": [0.5]},
-            lambda m: gs.ksd_test(FOLLOWED, m, null=gs.WildBootstrap(9), rng=0),
-        ),
-        Door(
-            "models",
-            "ConditionalModel",
-            gs.ConditionalModel,
-            {"score": conditional_score, "sample": conditional_sample},
-            lambda m: gs.ksd_test(PAIRS, m, null=gs.MonteCarlo(3), rng=0),
-        ),
-        Door(
-            "models",
-            "ConditionalModel, logpdf",
-            gs.ConditionalModel,
-            {"logpdf": conditional_logpdf},
-            lambda m: gs.ksd_test(PAIRS, m, null=FAST, rng=0),
-        ),
-        Door(
-            "models",
-            "ConditionalModel.gaussian",
-            gs.ConditionalModel.gaussian,
-            {"mean": cases.line, "scale": 1.0},
-            lambda m: gs.ksd_test(PAIRS, m, null=FAST, rng=0),
-            may={"mean": {"callable"}, "scale": ARRAYS | {"callable"}},
-        ),
-        Door(
-            "models",
-            "LatentModel",
-            gs.LatentModel,
-            {
-                "conditional_score": latent.conditional_score,
-                "posterior_sample": latent.posterior_sample,
-                "domain": gs.Euclidean(2),
-            },
-            lambda m: gs.ksd_test(DATA, m, operator=gs.Latent(5), null=FAST, rng=0),
-        ),
-        Door(
-            "models",
-            "Posterior",
-            gs.Posterior,
-            {
-                "prior_score": cases.prior_score,
-                "likelihood_score": cases.likelihood_score,
-                "observations": cases.OBSERVED,
-                "domain": gs.Euclidean(1),
-                "batched": True,
-            },
-            lambda m: gs.ksd_test(LINE, m, operator=gs.Stochastic(4), null=FAST, rng=0),
-            may={"observations": {"bools"}},
-        ),
-    ]
-
-
-# --- objects of a user's own, each with one method that may be wrong -------------------------
+DURATIONS = cases.DATA[2].data
+WATCHED, OTHER = (gs.Monitor(cases.PLANE, reference=INSIDE, rng=0) for _ in range(2))
+OTHER.update(1.5 * DATA)
+UNIFORM = families.Uniform(cases.SQUARE)
 
 
 class Own:
@@ -644,6 +351,279 @@ class Own:
 
     def __repr__(self) -> str:
         return f"Own({', '.join(self.__dict__)})"
+
+
+MINE = Own(
+    score=lambda x: -np.asarray(x),
+    logpdf=lambda x: -0.5 * (np.asarray(x) ** 2).sum(axis=-1),
+    sample=lambda n, rng: rng.standard_normal((n, 2)),
+    value=lambda x: (x * (1 - x)).prod(axis=1),
+    gradient=lambda x: (1 - 2 * x) * (x * (1 - x))[:, ::-1],
+    hazard=lambda t: np.ones_like(t),
+    cumulative=lambda t: np.asarray(t, float),
+    zeros=lambda t: np.zeros_like(t),
+    draw_exponential=lambda n, rng: rng.exponential(size=n),
+    conditional_score=lambda y, x: x - y,
+    conditional_sample=lambda x, rng: x + rng.standard_normal(x.shape),
+    conditional_logpdf=lambda y, x: -0.5 * ((y - x) ** 2).reshape(len(y), -1).sum(axis=1),
+    conditional_hazard=lambda t, z: np.exp(-0.5 * z) + 0 * t,
+    profiles=lambda rho, order=2: [np.exp(-rho / 2) * (-0.5) ** k for k in range(order + 1)],
+    features=lambda model, domain, x: gs.SteinFeatures(points=x, value=model.score(x), weight=None),
+    calibrate=lambda problem, **options: gs.WildBootstrap(19).calibrate(problem, **options),
+    evaluate=lambda x, domain: (MINE.value(x), MINE.gradient(x)),
+    papangelou=lambda u, pattern: np.full(len(u), 9.0),
+    draw_patterns=lambda n, rng: [rng.uniform(size=(rng.poisson(9.0), 2)) for _ in range(n)],
+    in_square=lambda self, x: ((x >= 0) & (x <= 1)).all(axis=1),
+    in_length=lambda self, x: np.minimum(x, 1 - x).min(axis=1),
+)
+"""Functions of a user's, which are right."""
+
+
+def table(kind: str, rows: dict[str, tuple[Any, ...]]) -> list[Door]:
+    """Doors from functions, arguments of a valid call, and what is done with the answer."""
+    return [Door(kind, name, *row) for name, row in rows.items()]
+
+
+def z_test(data: Any, model: Any, *, rng: Any) -> float:
+    """That of a mean of zero, one-sided."""
+    return 0.5 * math.erfc(math.sqrt(len(data) / 2) * float(np.mean(data)))
+
+
+def tests_of_fit() -> list[Door]:
+    """Every test, on small data."""
+    usual = {"data": DATA, "model": cases.PLANE, "rng": 0}
+    fast = {**usual, "null": FAST}
+    drawn = {**usual, "n_draws": 30, "n_resamples": 19}
+    several = {"operators": {"operator"}, "kernels": {"kernel"}}
+    both = {"model_p": cases.PLANE, "model_q": families.Normal([1.0, 1.0])}
+    pairs = {"x": PAIRS.x, "y": PAIRS.y, "model": cases.CONDITIONAL, "null": FAST, "rng": 0}
+    scatter = {"patterns": SCATTER, "model": cases.PATTERN, "null": FAST, "rng": 0}
+    graph = {"graph": ERGM_DATA, "model": cases.GRAPH, "null": gs.MonteCarlo(3), "sweeps": 3, "rng": 0}
+    counts, copula = families.Poisson(3.0), families.ClaytonCopula(2.0)
+    kinds = {
+        "durations": (DURATIONS, cases.HAZARD, gs.Martingale()),
+        "events given covariates": (FOLLOWED, gs.CoxModel([0.5]), gs.CoxResiduals()),
+        "pairs": (PAIRS, cases.CONDITIONAL, gs.Conditional()),
+        "counts": (counts.sample(N, rng=0), counts, gs.operators.default_operator(counts.domain)),
+        "a copula": (copula.sample(N, rng=0), copula, gs.operators.default_operator(copula.domain)),
+        "patterns": (SCATTER, cases.PATTERN, patterns.Papangelou()),
+    }
+    usual_too = ("null", "level", "workers", "rng", "audit", "progress")  # of which the first check was asked
+    checks = {
+        f"check, {name}": (
+            gs.check,
+            {"data": data, "model": model, "operators": [operator], "null": FAST, "rng": 0},
+            lambda found: found.test,
+            {},
+            usual_too,
+        )
+        for name, (data, model, operator) in kinds.items()
+    }
+    return table(
+        "tests of fit",
+        {
+            "ksd_test": (gs.ksd_test, fast),
+            "ksd_test, box": (gs.ksd_test, {**fast, "data": INSIDE, "model": UNIFORM}),
+            "ksd_test, approximate": (gs.ksd_test, {**fast, "approximate": gs.Nystrom(9)}),
+            "ksd_test, durations": (gs.ksd_test, {**fast, "data": DURATIONS, "model": cases.HAZARD}),
+            "stein_matrix": (gs.stein_matrix, usual),
+            "audit": (gs.audit, usual),
+            "aggregated_test": (gs.aggregated_test, {**fast, "kernels": [gs.IMQ(1.0)]}),
+            "check": (gs.check, {**fast, "operators": [gs.Langevin()]}, lambda found: found.test),
+            **checks,
+            "regularised_test": (gs.regularised_test, fast),
+            "equivalence_test": (gs.equivalence_test, {**fast, "margin": 0.5}),
+            "fssd_test": (gs.fssd_test, {**usual, "optimise": False, "n_resamples": 99}),
+            "mmd_test": (gs.mmd_test, drawn),
+            "m3d_test": (gs.m3d_test, drawn),
+            "relative_ksd_test": (
+                gs.relative_ksd_test,
+                {"data": DATA, **both, "rng": 0},
+                None,
+                {"model_p": {"callable"}, "model_q": {"callable"}},
+            ),
+            "select": (gs.select, {**usual, "kernels": [gs.IMQ(1.0), gs.Gaussian(1.0)]}, None, several),
+            "conditional_ksd_test": (gs.conditional_ksd_test, pairs),
+            "point_pattern_ksd_test": (gs.point_pattern_ksd_test, scatter),
+            "graph_ksd_test": (gs.graph_ksd_test, graph),
+        },
+    )
+
+
+def monitors() -> list[Door]:
+    """A stream of observations."""
+    start = {"model": cases.PLANE, "reference": INSIDE, "landmarks": 20, "rng": 0}
+
+    def merged(other: Any) -> Any:
+        return WATCHED.merge(other)
+
+    return table(
+        "monitors",
+        {
+            "Monitor": (gs.Monitor, start, lambda found: found.update(DATA).evalue),
+            "Monitor.update": (WATCHED.update, {"chunk": DATA}, lambda found: found.pvalue),
+            "Monitor.reject": (WATCHED.reject, {"level": 0.05}),
+            "Monitor.merge": (merged, {"other": OTHER}, lambda found: found.pvalue),
+        },
+    )
+
+
+def other_functions() -> list[Door]:
+    """Those of the other rooms."""
+    normal = families.Normal(0.0)
+    planned = {"model": normal, "alternative": families.Normal(1.0), "test": z_test, "trials": 60}
+    planned |= {"power": 0.5, "bounds": (8, 16), "bound": False, "rng": 0}
+    sides = {"model": normal, "alternative": families.Normal(0.5)}
+    compared = {**sides, "n": 5, "n_null": 400, "n_alternative": 200, "rng": 0}
+    learnt = {"training": INSIDE, "model": UNIFORM, "rng": 0}
+    degrees = {"longitude": 90 * LINE[:, 0] % 360, "latitude": 9 * LINE[:, 0]}
+    study = {"cells": [CELL], "tests": TESTS, "trials": 10, "bound": False}
+    processes = ("workers",)  # they would be started; the runner stands alone
+    words = {"name": {"none"}, "tests": {"empty", "texts"}}
+    halves = {"data": DATA, "fraction": 0.5, "rng": 0}
+    rows = {"data": ROWS | {"axis"}}
+    return [
+        *table(
+            "power",
+            {
+                "Cell": (gs.Cell, {**sides, "n": 8}, None, words),
+                "Runner": (Runner, {"workers": 1}, None, {"workers": {"int", "none"}}),
+                "power_study": (gs.power_study, study, None, {}, processes),
+                "sample_size": (gs.sample_size, planned, None, {}, processes),
+                "neyman_pearson_power": (gs.neyman_pearson_power, compared),
+            },
+        ),
+        *table(
+            "functions",
+            {
+                "split": (gs.split, halves, len, rows),
+                "split, weights": (gs.split, {**halves, "data": gs.Weighted(DATA, np.ones(N))}, len, rows),
+                "from_lonlat": (gs.from_lonlat, degrees),
+                "as_model": (gs.as_model, {"model": cases.PLANE}),
+                "quadrature": (
+                    patterns.quadrature,
+                    {"domain": cases.SQUARE, "nodes": 16},
+                    None,
+                    {"length": {"inf"}},
+                ),
+                "as_graph": (graphs.as_graph, {"graph": ERGM_DATA}, None, {}, ("name",)),
+                "default_operator": (gs.operators.default_operator, {"domain": cases.SQUARE}),
+                "default_auxiliary": (auxiliary.default_auxiliary, {"domain": cases.SQUARE}),
+                "density_ratio": (auxiliary.density_ratio, learnt),
+                "learn": (auxiliary.learn, learnt),
+            },
+        ),
+    ]
+
+
+def plots() -> list[Door]:
+    """Pictures, and what a result can be asked."""
+    result = gs.ksd_test(DATA, families.Normal([1.0, 0.0]), null=FAST, rng=0)
+    several = gs.aggregated_test(DATA, cases.PLANE, kernels=[gs.IMQ(1.0)], null=FAST, rng=0)
+    followed = gs.ksd_test(DURATIONS, cases.HAZARD, null=FAST, rng=0)
+    paired = gs.ksd_test(PAIRS, cases.CONDITIONAL, null=FAST, rng=0)
+    study = gs.power_study([CELL], {"z": z_test}, trials=10, bound=False)
+    cox = gs.ksd_test(FOLLOWED, gs.CoxModel([0.5]), null=FAST, rng=0)
+    shown = {
+        "where": result,
+        "pairs": result,
+        "contributions": result.contributions(),
+        "members": several,
+        "residuals": cox,
+        "transform": followed,
+        "null_distribution": result,
+        "findings": result.explain(),
+        "power_curves": study,
+    }
+    asked = {"plot": {}, "explain": {}, "detectable": {}, "contributions": {}, "most_discrepant": {"k": 3}}
+    may = {"result": ARRAYS, "points": ARRAYS | {"kind"}}  # a transform may have been made elsewhere
+    places = (result, DATA), (followed, DURATIONS.durations), (paired, PAIRS)
+    first = {name: next(iter(inspect.signature(getattr(plot, name)).parameters)) for name in shown}
+    return [
+        *table("plots", {n: (getattr(plot, n), {first[n]: it}, closed, may) for n, it in shown.items()}),
+        *(
+            Door(
+                "methods of results",
+                f"{name}, {type(points).__name__}",
+                getattr(one, name),
+                arguments,
+                closed,
+                may,
+            )
+            for one, points in places
+            for name, arguments in {**(asked if one is result else {}), "witness": {"points": points}}.items()
+        ),
+        *table("methods of results", {"tolerance": (result.tolerance, {"level": 0.9, "rng": 0})}),
+    ]
+
+
+def closed(picture: Any) -> Any:
+    """Pictures that stay open fill the memory."""
+    pyplot.close("all")
+
+
+def bayes(y: Any) -> None:
+    import numpyro
+
+    location = numpyro.sample("location", numpyro.distributions.Normal(0.0, 1.0))
+    numpyro.sample("y", numpyro.distributions.Normal(location, 1.0), obs=y)
+
+
+def models() -> list[Door]:
+    """Models that are made of a user's functions."""
+    known = {"hazard": MINE.hazard, "cumulative_hazard": MINE.cumulative}
+    survival = {**known, "log_hazard_derivative": MINE.zeros, "sample": MINE.draw_exponential}
+    regression = {"cumulative_hazard": cases.growing, "hazard": MINE.conditional_hazard}
+    conditional = {"score": MINE.conditional_score, "sample": MINE.conditional_sample}
+    latent = families.ProbabilisticPCA([[1.0], [0.5]])
+    ppca = {"conditional_score": latent.conditional_score, "posterior_sample": latent.posterior_sample}
+    posterior = {"prior_score": cases.prior_score, "likelihood_score": cases.likelihood_score}
+    posterior |= {"observations": cases.OBSERVED, "domain": gs.Euclidean(1), "batched": True}
+    draws = gs.MonteCarlo(3)
+
+    def on(data: Any, null: Any = FAST, operator: Any = None) -> Any:
+        return lambda model: gs.ksd_test(data, model, operator=operator, null=null, rng=0)
+
+    def of_numpyro(model: Any, y: Any) -> Any:
+        return gs.from_numpyro(model, y)
+
+    may = {"mean": {"callable"}, "scale": ARRAYS | {"callable"}}
+    gradients = partial(gs.ksd_test, DATA, null=FAST, rng=0, audit=False)
+    return table(
+        "models",
+        {
+            "Model": (gs.Model, {"score": MINE.score, "sample": MINE.sample}, use_model),
+            "Model, logpdf": (gs.Model, {"logpdf": MINE.logpdf}, use_model),
+            "Model, batched": (gs.Model, {"score": MINE.score, "batched": True}, use_model),
+            "Gradients": (gs.Gradients, {"gradients": -DATA}, gradients, {"gradients": ARRAYS}),
+            "from_numpyro": (of_numpyro, {"model": bayes, "y": LINE[:, 0]}, None, {}, ("y",)),
+            "SurvivalModel": (gs.SurvivalModel, survival, on(DURATIONS, draws), {"hazard_at_zero": {"inf"}}),
+            "SurvivalRegression": (gs.SurvivalRegression, regression, on(FOLLOWED, draws)),
+            "CoxModel": (gs.CoxModel, {"coefficients": [0.5]}, on(FOLLOWED)),
+            "ConditionalModel": (gs.ConditionalModel, conditional, on(PAIRS, draws)),
+            "ConditionalModel, logpdf": (gs.ConditionalModel, {"logpdf": MINE.conditional_logpdf}, on(PAIRS)),
+            "ConditionalModel.gaussian": (
+                gs.ConditionalModel.gaussian,
+                {"mean": cases.line, "scale": 1.0},
+                on(PAIRS),
+                may,
+            ),
+            "LatentModel": (
+                gs.LatentModel,
+                {**ppca, "domain": gs.Euclidean(2)},
+                on(DATA, operator=gs.Latent(5)),
+            ),
+            "Posterior": (
+                gs.Posterior,
+                posterior,
+                on(LINE, operator=gs.Stochastic(4)),
+                {"observations": {"bools"}},
+            ),
+        },
+    )
+
+
+# --- objects of a user's own, each with one method that may be wrong -------------------------
 
 
 def own_kernel(profiles: Callable[..., Any], fitted: Callable[..., Any] | None) -> Any:
@@ -684,44 +664,85 @@ def own_refit(fit: Callable[..., Any]) -> Any:
     return gs.ksd_test(DATA, model, null=gs.ParametricBootstrap(fit, 3), rng=0)
 
 
-def profiles(rho: Any, order: int = 2) -> Any:
-    return [np.exp(-rho / 2) * (-0.5) ** k for k in range(order + 1)]
+def own_logpdf(logpdf: Callable[..., Any], sample: Callable[..., Any]) -> Any:
+    return gs.ksd_test(DATA, Own(logpdf=logpdf, sample=sample), null=gs.MonteCarlo(3), rng=0)
 
 
-def features(model: Any, domain: Any, data: Any) -> Any:
-    return gs.SteinFeatures(points=data, value=model.score(data), weight=None)
+def own_hazard(hazard: Callable[..., Any], cumulative_hazard: Callable[..., Any]) -> Any:
+    model = Own(hazard=hazard, cumulative_hazard=cumulative_hazard)
+    return gs.ksd_test(DURATIONS, model, null=FAST, rng=0)
 
 
-def calibrate(problem: Any, *, workers: Any, rng: Any) -> Any:
-    return gs.WildBootstrap(19).calibrate(problem, workers=workers, rng=rng)
+def own_conditional(score: Callable[..., Any], sample: Callable[..., Any]) -> Any:
+    return gs.ksd_test(PAIRS, gs.as_model(Own(score=score, sample=sample)), null=FAST, rng=0)
 
 
-def evaluate(x: Any, domain: Any) -> Any:
-    return value(x), gradient(x)
+def own_regressor(predict: Callable[..., Any]) -> Any:
+    return gs.ksd_test(PAIRS, gs.ConditionalModel.gaussian(Own(predict=predict)), null=FAST, rng=0)
 
 
-def papangelou(u: Any, pattern: Any) -> Any:
-    return np.full(len(u), 9.0)
+def own_data(length: Callable[..., Any], take: Callable[..., Any]) -> Any:
+    words = cases.drawn(cases.words(0.5, cases.PlainWords), N)
+    mine = type("Mine", (), {"__len__": lambda self: length(words), "words": words.words})()
+    mine.take = lambda rows: take(words, rows)
+    operator = cases.Frequencies()
+    return gs.ksd_test(mine, cases.Letters(0.5), operator=operator, null=FAST, rng=0)
 
 
-def draw_patterns(n: int, rng: Any) -> Any:
-    return [rng.uniform(size=(rng.poisson(9.0), 2)) for _ in range(n)]
+def own_domain(contains: Callable[..., Any], boundary_distance: Callable[..., Any]) -> Any:
+    methods = {"dim": 2, "bounded": True, "contains": contains, "boundary_distance": boundary_distance}
+    domain = type("Mine", (gs.domains.Domain,), methods)()
+    operator = gs.Standardised(gs.BoundaryDistance())
+    return gs.ksd_test(INSIDE, MINE.score, domain=domain, operator=operator, null=FAST, rng=0, audit=False)
+
+
+def own_family(start: ArrayLike, log_density: Callable[..., Any]) -> Any:
+    family = Own(start=start, log_density=log_density)
+    return fit_of(estimate.ScoreMatching(1).fit(DATA[:, :1], family, rng=0))
+
+
+def own_executor(submit: Callable[..., Any]) -> Any:
+    return gs.ksd_test(DATA, cases.PLANE, null=FAST, workers=Own(submit=submit, map=map), rng=0)
+
+
+def submitted(task: Callable[..., Any], *arguments: Any) -> Any:
+    done: Any = futures.Future()
+    done.set_result(task(*arguments))
+    return done
 
 
 OWN_OBJECTS = [
-    Door("own objects", "own kernel", own_kernel, {"profiles": profiles, "fitted": None}),
-    Door("own objects", "own operator", own_operator, {"features": features}),
-    Door("own objects", "own null", own_null, {"calibrate": calibrate}),
-    Door("own objects", "own auxiliary", own_auxiliary, {"evaluate": evaluate}),
-    Door("own objects", "own process", own_process, {"papangelou": papangelou, "sample": draw_patterns}),
-    Door(
+    *table(
         "own objects",
-        "own graph model",
-        own_graph_model,
-        {"log_odds": cases.GRAPH.log_odds, "walk": cases.GRAPH.walk},
+        {
+            "own kernel": (own_kernel, {"profiles": MINE.profiles, "fitted": None}),
+            "own operator": (own_operator, {"features": MINE.features}),
+            "own null": (own_null, {"calibrate": MINE.calibrate}),
+            "own auxiliary": (own_auxiliary, {"evaluate": MINE.evaluate}),
+            "own process": (own_process, {"papangelou": MINE.papangelou, "sample": MINE.draw_patterns}),
+            "own graph model": (
+                own_graph_model,
+                {"log_odds": cases.GRAPH.log_odds, "walk": cases.GRAPH.walk},
+            ),
+            "own model": (own_model, {"score": MINE.score, "sample": MINE.sample}),
+            "own log density": (own_logpdf, {"logpdf": MINE.logpdf, "sample": MINE.sample}),
+            "own hazard": (own_hazard, {"hazard": MINE.hazard, "cumulative_hazard": MINE.cumulative}),
+            "own regressor": (own_regressor, {"predict": lambda x: x}),
+            "own family": (own_family, {"start": np.array([0.5]), "log_density": cases.log_cosh}),
+            "own fit": (own_refit, {"fit": cases.fitted_normal}, None, {"fit": {"none"}}),
+        },
     ),
-    Door("own objects", "own model", own_model, {"score": score, "sample": sample}),
-    Door("own objects", "own fit", own_refit, {"fit": cases.fitted_normal}, may={"fit": {"none"}}),
+    *table(
+        "protocols",
+        {
+            "own data": (own_data, {"length": len, "take": cases.PlainWords.take}),
+            "own domain": (
+                own_domain,
+                {"contains": MINE.in_square, "boundary_distance": MINE.in_length},
+            ),
+            "own executor": (own_executor, {"submit": submitted}),
+        },
+    ),
 ]
 
 
@@ -735,6 +756,9 @@ def other_methods() -> list[Door]:
         x = cases.inside(domain, 7)
         make = partial(method, "methods of domains", domain)
         found += [make(name, x=x, may={"x": QUESTIONS}) for name in ("contains", "validate")]
+        found += [
+            make(f"boundary_{name}", x=x, may={"x": QUESTIONS}, use=len) for name in ("distance", "gradient")
+        ]
         if domain.bounded and not isinstance(domain, gs.Chart):
             found.append(make("sample_uniform", n=3, rng=np.random.default_rng(0), may={"rng": SEEDS}))
     make = partial(method, "methods of domains", gs.Naturals(2))
@@ -746,12 +770,12 @@ def other_methods() -> list[Door]:
         make("decode", codes=STATES.astype(int), may={"codes": ARRAYS | {"empty"}}),
         make("shift", x=STATES, i=0, step=1, may={"x": {"empty"}}),
     ]
-    model = gs.Model(score=score, logpdf=logpdf, sample=sample, domain=gs.Euclidean(2))
+    model = gs.Model(score=MINE.score, logpdf=MINE.logpdf, sample=MINE.sample, domain=gs.Euclidean(2))
     make = partial(method, "methods of models", model)
     far = {"x": {"inf"}}  # where a log density is −∞
     found += [make(name, x=DATA, may=far) for name in ("score", "logpdf", "weighted_score")]
     found += [make("sample", n=3, rng=0), make("on", domain=gs.Box(0, [1, 1]))]
-    survival = gs.SurvivalModel(hazard=hazard, cumulative_hazard=cumulative)
+    survival = gs.SurvivalModel(hazard=MINE.hazard, cumulative_hazard=MINE.cumulative)
     make = partial(method, "methods of models", survival)
     times = {"t": {"inf", "empty"}}  # far out a hazard has a limit, which may be infinite
     for name in ("hazard", "cumulative_hazard"):
@@ -780,15 +804,12 @@ def other_methods() -> list[Door]:
         method("methods of families", graph, "statistics", adjacency=ERGM_DATA, may={"adjacency": {"bools"}}),
         method("methods of families", graph, "log_odds", adjacency=ERGM_DATA, may={"adjacency": {"bools"}}),
     ]
-    durations = cases.DATA[2].data
-    result = gs.ksd_test(DATA, cases.PLANE, null=FAST, rng=0)
     fit = estimate.ScoreMatching(1).fit(DATA, estimate.AnyNormal(), rng=0)
     chosen = gs.select(DATA, cases.PLANE, kernels=[gs.IMQ(1.0)], rng=0)
     known = gs.power_study([CELL], {"z": z_test}, trials=10, bound=False)
     make = partial(method, "methods of results")
     found += [
-        method("data", durations, "at_risk", times=durations.durations, may={"times": QUESTIONS - {"nan"}}),
-        make(result, "tolerance", level=0.9, rng=0),
+        method("data", DURATIONS, "at_risk", times=DURATIONS.durations, may={"times": QUESTIONS - {"nan"}}),
         make(fit, "confidence_interval", level=0.9),
         make(fit, "bootstrap", resamples=5, rng=0),
         make(chosen, "test", null=FAST, rng=0),
@@ -820,6 +841,97 @@ def asserted(*args: Any, **options: Any) -> Any:
 
 OF_DRAWS = {"draws": ARRAYS | {"bools", "kind"}, "model": {"callable", "family"}}
 OWN = ("own", "own data", "plain data", "plain")
+
+
+def of_values() -> list[Door]:
+    """Domains, kernels, operators, nulls, auxiliary functions, data and estimators."""
+    fitted = {"n_resamples": 19, "model": line_at, "parameters": np.array([LINE.mean()])}
+    fitted["influence"] = LINE - LINE.mean()
+    times = {"durations": np.arange(1.0, N + 1) / 9, "event_observed": np.arange(N) % 3 > 0}
+    weights = {"data": DATA, "weights": np.linspace(1.0, 2.0, len(DATA))}
+    draws = {"draws": families.Normal([0, 0]).sample(300, rng=1), "model": cases.PLANE, "false_alarms": 1e-3}
+    few = {"draws": DATA, "model": cases.PLANE}
+    test = partial(gs.ksd_test, null=FAST, rng=0)
+    parts = gs.Simplex(3), cases.PARTS[:N]
+    squares, log_cosh = (
+        {"statistic": cases.squares},
+        {"log_density": cases.log_cosh, "start": np.array([0.5])},
+    )
+
+    def on(number: int) -> Any:
+        return lambda data: use_data(data, cases.DATA[number])
+
+    flags, chains = {"adjacency": {"bools"}}, {"chains": {"array", "extreme", "axis"}}
+    functions, known = (
+        {"covariates": [first_column]},
+        {"influence": {"callable"} | ARRAYS, "parameters": ARRAYS},
+    )
+    return [
+        *table(
+            "nulls",
+            {
+                "FittedWildBootstrap, own": (
+                    gs.FittedWildBootstrap,
+                    fitted,
+                    lambda null: gs.ksd_test(LINE, line_at([LINE.mean()]), null=null, rng=0),
+                    known,
+                )
+            },
+        ),
+        *table(
+            "kernels", {"Median": (kernels.Median, {}, lambda m: use_kernel(gs.IMQ(m), cases.KERNELS[0]))}
+        ),
+        *table(
+            "auxiliaries",
+            {
+                "Auxiliary": (gs.Auxiliary, {"value": MINE.value, "gradient": MINE.gradient}, use_auxiliary),
+                "BoxProduct": (gs.auxiliary.BoxProduct, {}, use_auxiliary),
+                "BallPower": (gs.BallPower, {}, lambda a: use_auxiliary(a, gs.Ball(2), INSIDE / 2)),
+                "ProductOfParts": (gs.ProductOfParts, {}, lambda a: use_auxiliary(a, *parts)),
+                "Decaying": (gs.Decaying, {}, use_auxiliary),
+            },
+        ),
+        *table(
+            "data",
+            {
+                "Censored": (gs.Censored, times, on(2)),
+                "Paired": (gs.Paired, {"x": PAIRS.x, "y": PAIRS.y}, on(3)),
+                "Patterns": (gs.Patterns, {"patterns": SCATTER, "dim": 2}, on(4)),
+                "Pattern": (gs.Pattern, {"points": INSIDE}, on(8), {}, ("names", "origin")),
+                "Raster": (
+                    patterns.Raster,
+                    {"values": [[1.0, 2.0]], "domain": cases.SQUARE},
+                    lambda f: f(INSIDE),
+                ),
+                "LogLinear": (
+                    patterns.LogLinear,
+                    {"coefficients": [0.5, 1.0], **functions},
+                    lambda f: f(INSIDE),
+                ),
+                "Graph": (gs.Graph, {"adjacency": ERGM_DATA}, on(5), flags),
+                "Chains": (gs.Chains, {"chains": [DATA[:10], DATA[10:]]}, on(1), chains),
+                "Weighted": (gs.Weighted, weights, lambda d: test(d, cases.PLANE, audit=False)),
+            },
+        ),
+        *table(
+            "draws",
+            {
+                "thin": (gs.thin, {**few, "size": 3}, None, OF_DRAWS),
+                "stein_weights": (gs.stein_weights, few, None, OF_DRAWS),
+                "assert_samples": (asserted, {**draws, "rng": 0}, None, OF_DRAWS),
+            },
+        ),
+        *table(
+            "estimators",
+            {
+                "Mixture": (estimate.Mixture, {"components": 1}, use_estimated),
+                "ExponentialFamily": (estimate.ExponentialFamily, squares, use_estimated),
+                "Parametric": (estimate.Parametric, log_cosh, use_estimated),
+            },
+        ),
+    ]
+
+
 DOORS = [
     *(constructor("families", family, use_family) for family in cases.FAMILIES),
     *(door for family in one_of_each(cases.FAMILIES) for door in family_methods(family)),
@@ -829,20 +941,6 @@ DOORS = [
         for case in cases.KERNELS
         if case.name not in OWN
     ),
-    Door(
-        "nulls",
-        "FittedWildBootstrap, own",
-        gs.FittedWildBootstrap,
-        {
-            "n_resamples": 19,
-            "model": line_at,
-            "parameters": np.array([LINE.mean()]),
-            "influence": LINE - LINE.mean(),
-        },
-        lambda null: gs.ksd_test(LINE, line_at([LINE.mean()]), null=null, rng=0),
-        may={"influence": {"callable"} | ARRAYS, "parameters": ARRAYS},
-    ),
-    Door("kernels", "Median", kernels.Median, {}, lambda m: use_kernel(gs.IMQ(m), cases.KERNELS[0])),
     *(
         constructor("operators", case.operator, partial(use_operator, case=case))
         for case in cases.OPERATORS
@@ -850,103 +948,13 @@ DOORS = [
     ),
     *(constructor("nulls", null, use_null) for null in cases.NULLS.values()),
     constructor("nulls", gs.Nystrom(9), use_approximation),
-    Door("auxiliaries", "Auxiliary", gs.Auxiliary, {"value": value, "gradient": gradient}, use_auxiliary),
-    Door("auxiliaries", "BoxProduct", gs.auxiliary.BoxProduct, {}, use_auxiliary),
-    Door("auxiliaries", "BallPower", gs.BallPower, {}, lambda a: use_auxiliary(a, gs.Ball(2), INSIDE / 2)),
-    Door(
-        "auxiliaries",
-        "ProductOfParts",
-        gs.ProductOfParts,
-        {},
-        lambda a: use_auxiliary(a, gs.Simplex(3), cases.PARTS[:N]),
-    ),
-    Door("auxiliaries", "Decaying", gs.Decaying, {}, use_auxiliary),
-    Door(
-        "data",
-        "Censored",
-        gs.Censored,
-        {"durations": np.arange(1.0, N + 1) / 9, "event_observed": np.arange(N) % 3 > 0},
-        lambda d: use_data(d, cases.DATA[2]),
-    ),
-    Door("data", "Paired", gs.Paired, {"x": PAIRS.x, "y": PAIRS.y}, lambda d: use_data(d, cases.DATA[3])),
-    Door(
-        "data", "Patterns", gs.Patterns, {"patterns": SCATTER, "dim": 2}, lambda d: use_data(d, cases.DATA[4])
-    ),
-    Door(
-        "data",
-        "Pattern",
-        gs.Pattern,
-        {"points": INSIDE},
-        lambda d: use_data(d, cases.DATA[8]),
-        skip=("names", "origin"),
-    ),
-    Door(
-        "families",
-        "Raster",
-        patterns.Raster,
-        {"values": [[1.0, 2.0]], "domain": cases.SQUARE},
-        lambda f: f(INSIDE),
-    ),
-    Door(
-        "families",
-        "LogLinear",
-        patterns.LogLinear,
-        {"coefficients": [0.5, 1.0], "covariates": [first_column]},
-        lambda f: f(INSIDE),
-    ),
-    Door(
-        "data",
-        "Graph",
-        gs.Graph,
-        {"adjacency": ERGM_DATA},
-        lambda d: use_data(d, cases.DATA[5]),
-        may={"adjacency": {"bools"}},
-    ),
-    Door(
-        "data",
-        "Chains",
-        gs.Chains,
-        {"chains": [DATA[:10], DATA[10:]]},
-        lambda d: use_data(d, cases.DATA[1]),
-        may={"chains": {"array", "extreme"}},
-    ),
-    Door(
-        "data",
-        "Weighted",
-        gs.Weighted,
-        {"data": DATA, "weights": np.linspace(1.0, 2.0, len(DATA))},
-        lambda d: gs.ksd_test(d, cases.PLANE, null=FAST, rng=0, audit=False),
-    ),
-    Door(
-        "models",
-        "Gradients",
-        gs.Gradients,
-        {"gradients": -DATA},
-        lambda m: gs.ksd_test(DATA, m, null=FAST, rng=0, audit=False),
-        may={"gradients": ARRAYS},
-    ),
-    *(
-        Door(
-            "draws", function.__name__, function, {"draws": DATA, "model": cases.PLANE, **more}, may=OF_DRAWS
-        )
-        for function, more in ((gs.thin, {"size": 3}), (gs.stein_weights, {}))
-    ),
-    Door(
-        "draws",
-        "assert_samples",
-        asserted,
-        {
-            "draws": families.Normal([0, 0]).sample(300, rng=1),
-            "model": cases.PLANE,
-            "false_alarms": 1e-3,
-            "rng": 0,
-        },
-        may=OF_DRAWS,
-    ),
+    *of_values(),
     *models(),
     *OWN_OBJECTS,
     *other_methods(),
+    *plots(),
     *tests_of_fit(),
+    *monitors(),
     *other_functions(),
     *(constructor("estimators", c.estimator, partial(use_estimator, case=c)) for c in cases.ESTIMATORS[:3]),
     *(
@@ -958,20 +966,5 @@ DOORS = [
             fit_of,
         )
         for c in cases.ESTIMATORS
-    ),
-    Door("estimators", "Mixture", estimate.Mixture, {"components": 1}, use_estimated),
-    Door(
-        "estimators",
-        "ExponentialFamily",
-        estimate.ExponentialFamily,
-        {"statistic": cases.squares},
-        use_estimated,
-    ),
-    Door(
-        "estimators",
-        "Parametric",
-        estimate.Parametric,
-        {"log_density": cases.log_cosh, "start": np.array([0.5])},
-        use_estimated,
     ),
 ]

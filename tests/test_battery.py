@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,13 @@ import pytest
 
 import battery
 import goodstein as gs
-from doors import DOORS, N
+from doors import DOORS, FAST, N
+from goodstein import families
 from goodstein.errors import Explained
 from goodstein.families import ERGM, Normal, Strauss, VonMises
 from goodstein.kernels import IMQ, Whitened
 
-SHARE = 0.04
+SHARE = 0.02
 X = np.random.default_rng(3).standard_normal((N, 2))
 PLANE = Normal([0.0, 0.0])
 SQUARE = gs.Box(0, [1, 1])
@@ -51,7 +54,7 @@ def test_all_hostile_calls(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     total = next(line for line in done.stdout.splitlines() if line.startswith("| all"))
-    assert int(total.split("|")[2].replace(",", "")) > 20_000
+    assert int(total.split("|")[2].replace(",", "")) > 100_000
 
 
 # --- calls that people made ------------------------------------------------------------------
@@ -91,7 +94,7 @@ def test_a_legacy_random_state_is_the_generator_of_its_bits():
         (lambda: gs.Cell(Normal(), Normal(1.0), 9, tests=3), "`tests` of Cell must be a list of names"),
         (
             lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path=3),
-            "`path` must be the name of a file, got 3",
+            "`path` must be the name of a folder, got 3",
         ),
         (lambda: gs.ksd_test(pd.DataFrame(X).groupby(0), PLANE), "`data`"),
         (lambda: PLANE.score([[1.0, 2.0], [3.0]]), "`x` is not a rectangular array .* rows differ in length"),
@@ -122,6 +125,81 @@ def test_a_legacy_random_state_is_the_generator_of_its_bits():
 def test_what_people_passed_by_mistake(call, message):
     with pytest.raises(Explained, match=message):
         call()
+
+
+class Shapeless(gs.domains.Domain):
+    dim, bounded = 2, True
+
+    def contains(self, x):
+        return None
+
+
+TABLE = X.reshape(-1, 2, 1)
+"""Rows with an axis too many."""
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: gs.ksd_test(TABLE, PLANE), "data"),
+        (lambda: gs.check(np.ones((N, 1, 1)), families.Poisson(3.0)), "data"),
+        (lambda: gs.ksd_test(TABLE.tolist(), PLANE), "data"),
+        (lambda: gs.ksd_test(X, PLANE, kernel=battery.Unspeakable()), None),
+        (lambda: gs.ksd_test(X, PLANE, workers=battery.Unspeakable()), None),
+        (lambda: gs.ksd_test(X, PLANE, null=gs.Nystrom(9)), "null"),
+        (lambda: Normal([0.0, 0.0], np.diag([5e-324, 1.0])), None),
+        (lambda: families.LogNormal(-1e30), "mu"),
+        (lambda: families.LogLogistic().hazard(1.7e308), "t"),
+        (lambda: families.PoissonProcess.fit([X, X]), "domain"),
+        (lambda: families.PoissonProcess(5.0, gs.Box(0, [1e-200, 1e-200])).sample(2), None),
+        (lambda: families.StochasticBlockModel([[1.0, 2.0], [3.0]], 0.5), "blocks"),
+        (lambda: gs.SurvivalModel(hazard=np.ones_like), "cumulative_hazard"),
+        (lambda: gs.Regularised(strength=Fraction(1, 2)), "strength"),
+        (lambda: Whitened(IMQ(1.0), 1e-200 * np.eye(2)), "metric"),
+        (lambda: gs.Polygon(CORNERS, holes=np.array(1.0)), "holes"),
+        (lambda: gs.Polygon(CORNERS).boundary_distance(np.full((2, 2), np.nan)), "x"),
+        (lambda: gs.Dilation(centre=np.rec.fromarrays(X.T)), "centre"),
+        (lambda: gs.ksd_test(X, PLANE, null=FAST, rng=1).witness(np.full((1, 2), 1.79e308)), "points"),
+        (lambda: gs.plot.where(3), "result"),
+        (lambda: gs.plot.where(gs.ksd_test(X, PLANE, null=FAST, rng=1), ax="a"), "ax"),
+        (lambda: gs.plot.pairs(gs.ksd_test(X, PLANE, null=FAST, rng=1), level=True), "level"),
+        (lambda: gs.plot.null_distribution(gs.ksd_test(X, PLANE, null=FAST, rng=1), theme=[]), "theme"),
+        (lambda: gs.ksd_test(X, lambda x: -x, domain=Shapeless(), rng=1), "contains"),
+        (lambda: gs.power_study(np.array(1.0), {"KSD": gs.ksd_test}), None),
+        (lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path="a\0b"), "path"),
+        (lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path="a" * 300), "path"),
+        (lambda: gs.from_numpyro(lambda x, y: None, (X, X)), "model"),
+    ],
+)
+def test_what_ended_in_another_error_or_in_none(call, argument):
+    with pytest.raises(Explained) as caught:
+        call()
+    assert caught.value.argument == argument
+
+
+def test_chains_that_are_said_to_be_chains_may_be_short():
+    assert (
+        gs.ksd_test(gs.Chains(TABLE), Normal(), null=FAST, rng=1, audit=False).data == "40 chains of 2 draws"
+    )
+    one_draw = gs.Chains(np.abs(TABLE[:, :1]))
+    assert 0 < gs.ksd_test(one_draw, families.Weibull(), null=FAST, rng=1).pvalue <= 1
+
+
+def test_what_stands_far_out_has_an_answer():
+    assert families.VonMisesFisher([0.0, 0.0, 1.0], 5e-324).logpdf(np.eye(3)) == pytest.approx(
+        -math.log(4 * math.pi)
+    )
+    assert np.array_equal(families.Uniform().domain.upper, [1.0])
+
+
+def test_an_object_without_repr_is_a_model_like_any_other():
+    class Own(battery.Unspeakable):
+        def score(self, x):
+            return -x
+
+    result = gs.ksd_test(X, Own(), rng=1)
+    assert result.pvalue == gs.ksd_test(X, lambda x: -x, rng=1).pvalue
+    assert "Own" in str(result) and "Own" in result.to_json()
 
 
 def test_the_sign_of_a_zero_does_not_matter():

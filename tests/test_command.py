@@ -15,9 +15,11 @@ import goodstein as gs
 from goodstein.command.asking import Advising
 from goodstein.command.main import COMMANDS, cli
 from goodstein.command.models import names
+from goodstein.command.observations import Observed
 from goodstein.command.output import Printer
 from goodstein.command.speech import renamed, spoken
 from goodstein.command.strings import parse
+from goodstein.data.points import Points
 from goodstein.engine.progress import Progress
 from goodstein.nulls.holm import holm
 
@@ -432,6 +434,32 @@ def test_the_sessions_of_the_guide(tmp_path, monkeypatch):
         assert re.sub(NUMBER, "#", printed).split() == re.sub(NUMBER, "#", said).split()
         found, expected = ([float(x) for x in re.findall(NUMBER, text)] for text in (printed, said))
         np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.01)
+
+
+def test_the_order_of_shuffled_rows_is_not_looked_at():
+    """Chance makes a random order look dependent in one of sixty calls."""
+    walk = np.cumsum(np.random.default_rng(0).normal(size=200)) / 10
+    observed = Observed(Points(walk[:, None]), "walk.csv")
+    shuffled = observed.shuffled(1).data
+    shuffled.observations[:] = walk[:, None]  # what chance may do
+    first, second = (
+        [check.name for check in gs.ksd_test(found, gs.families.Normal(), rng=1).audit.checks]
+        for found in (observed.data, shuffled)
+    )
+    assert "independent rows" in first and "independent rows" not in second
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use null=FittedWildBootstrap() or ParametricBootstrap().",
+        "Pass Censored(durations, event_observed), or an array (n,) of durations.",
+        "The rows are sorted. Draws of a Markov chain are Chains([data]).",
+        "If each row is a chain of one parameter, pass Chains(list(data)); else data.ravel().",
+    ],
+)
+def test_the_shell_speaks_no_python(text):
+    assert not re.search(r"\w\(", spoken(text))
 
 
 def test_shuffled_rows_are_the_same_rows(data):

@@ -190,13 +190,26 @@ def test_a_file_of_five_gigabytes_is_refused_before_it_is_read(tmp_path):
 
 
 def test_no_permission_to_write(table, tmp_path, monkeypatch):
-    def denied(path, mode):
-        return mode != os.W_OK
+    assert "there is no folder" in refused("check", table(), NORMAL, "--output", tmp_path / "no" / "r.html")
+    for name in ("a\0b.html", "a" * 300 + ".html"):
+        assert "the file" in refused("check", table(), NORMAL, "--output", name)
 
-    monkeypatch.setattr(os, "access", denied)  # the tests may run as root, who may write everywhere
+    def denied(dir):
+        raise PermissionError  # the tests may run as root, who may write everywhere
+
+    monkeypatch.setattr("goodstein.command.output.TemporaryFile", denied)
     said = refused("check", table(), NORMAL, "--output", tmp_path / "report.html")
     assert "may not be written" in said
-    assert "there is no folder" in refused("check", table(), NORMAL, "--output", tmp_path / "no" / "r.html")
+
+
+def test_many_columns_take_time_in_proportion(tmp_path):
+    """A hundred thousand took half a minute and more when each was compared with all others."""
+    twice = tmp_path / "twice.json"
+    twice.write_text("[{" + ",".join(f'"c{k}": 1' for k in range(100_000)) + ', "c5": 2}]')
+    assert "'c5' twice" in refused("test", twice, NORMAL)
+    np.save(tmp_path / "wide.npy", np.ones((2, 100_000)))
+    assert "100000 columns" in refused("test", tmp_path / "wide.npy", NORMAL)
+    assert "no column 'c'" in refused("test", tmp_path / "wide.npy", NORMAL, "--columns", "c")
 
 
 def test_no_permission_to_read(table, monkeypatch):

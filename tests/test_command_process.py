@@ -124,3 +124,19 @@ def test_the_library_does_without_click_and_a_test_without_what_it_does_not_need
     subprocess.run(
         [sys.executable, "-c", program], check=True, env=environment(), timeout=60, capture_output=True
     )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("stream", ["> /dev/full", ">&-", "<&-"])
+def test_streams_that_are_closed_or_full(stream):
+    source = ["test", "-", "normal:mean=0,0"] if "<" in stream else ["datasets", "skye_lavas"]
+    call = " ".join([*CALL, *source, stream])
+    done = subprocess.run(call, shell=True, capture_output=True, text=True, env=environment(), timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "standard" in done.stderr and "inside" not in done.stderr
+
+
+def test_an_array_without_rows(tmp_path):
+    np.save(tmp_path / "empty.npy", np.zeros((0, 2)))
+    done = run("test", tmp_path / "empty.npy", "normal:mean=0,0")
+    assert done.returncode == 2 and "no rows" in done.stderr

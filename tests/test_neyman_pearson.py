@@ -189,6 +189,7 @@ def test_same_seed_same_bound_and_the_memory_is_bounded():
         return rng.standard_normal((n, 2))
 
     null = gs.Model(logpdf=lambda x: -0.5 * (x**2).sum(axis=1), sample=sample, domain=gs.Euclidean(2))
+    null.trusted = True  # else it is asked whether it uses its generator
     other = Normal([0.1, 0.0])
     draws = {"n_null": 2000, "n_alternative": 500}
     one, two = (gs.neyman_pearson_power(null, other, 1000, **draws, rng=3) for _ in range(2))

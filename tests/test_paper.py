@@ -71,6 +71,15 @@ def studies():
     return [path.stem for path in paths if {"cell", "test", "trials"} <= set(table(path)[0])]
 
 
+def test_what_is_not_installed_is_named_before_the_work(monkeypatch):
+    run = paper_module("run")
+    monkeypatch.setitem(sys.modules, "mpltern", None)
+    for name in ("style", "auxiliaries"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(SystemExit, match=r"mpltern .*\[test\]"):
+        run.main(["--quick", "--only", "auxiliaries"])
+
+
 def test_a_part_runs_alone(tmp_path, monkeypatch):
     """It writes its results, which agree with the committed ones, and a report of what there is."""
     monkeypatch.setattr(paper_module("samples"), "draw", lambda setting: None)  # figures take their time

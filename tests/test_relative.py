@@ -165,6 +165,7 @@ def test_the_latent_draws_of_both_models_differ():
         return seen[-1]
 
     model = gs.LatentModel(lambda x, z: z - x, posterior, gs.Euclidean(1))
+    model.trusted = True  # else it is asked whether it uses its generator
     gs.relative_ksd_test(NORMAL(0, 2).sample(20, rng=1), model, model, rng=1)
     assert len(seen) == 2
     assert not np.isclose(seen[0], seen[1]).any()

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def number(
             if isinstance(value, np.ndarray) and not value.ndim and not np.ma.isMA(value)
             else value
         )
-        if isinstance(plain, bool | np.bool_) or not isinstance(plain, Real):
+        if isinstance(plain, bool) or not isinstance(plain, int | float | np.integer | np.floating):
             raise TypeError
         found = float(plain)
     except (TypeError, ValueError, OverflowError):
@@ -79,7 +78,7 @@ def numbers(
     values are refused, whatever NumPy would make of them.
     """
     array = real_array(value, name, of, error)
-    if array.ndim == 2 and len(getattr(value, "shape", (0, 0))) == 1:
+    if array.ndim == 2 and array.shape[1] == 1 and len(getattr(value, "shape", (0, 0))) == 1:
         array = array[:, 0]  # a series, such as the coefficients of a fit
     axes = (ndim,) if isinstance(ndim, int) else ndim
     if axes is not None and array.ndim not in axes:

@@ -150,6 +150,14 @@ def must(name: str, wanted: str, value: object, of: str = "", error: Any = Input
     return refused
 
 
+def safe_repr(value: object) -> str:
+    """The ``repr`` of an object, or the name of its class where that raises."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"
+
+
 def shown(value: Any) -> str:
     """A value in a message: in full where that is short."""
     if isinstance(value, type):
@@ -160,7 +168,7 @@ def shown(value: Any) -> str:
         return f"{kind} of shape {tuple(value.shape)} and dtype {value.dtype}"
     if isinstance(value, FunctionType | BuiltinFunctionType):
         return f"the function {value.__name__}"
-    text = " ".join(repr(value).split())
+    text = " ".join(safe_repr(value).split())
     if " object at 0x" in text:
         return f"a {type(value).__name__}"
     if len(text) > 60:

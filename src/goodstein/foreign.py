@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goodstein.errors import InputError, refuse_rows, warn
+from goodstein.errors import InputError, refuse_rows, safe_repr, warn
 
 LONGEST = 120
 
@@ -45,7 +45,7 @@ def describe(obj: Any) -> str:
     >>> describe(object())
     'object'
     """
-    text = repr(obj)
+    text = safe_repr(obj)
     if " object at 0x" in text or "\n" in text or len(text) > LONGEST:
         return type(obj).__name__
     return text
@@ -82,7 +82,7 @@ class Own:
         return self._own
 
     def __repr__(self) -> str:
-        return repr(self._own)
+        return safe_repr(self._own)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Own) and bool(self._own == other._own)

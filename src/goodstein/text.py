@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from goodstein.errors import safe_repr
+
 Line = Sequence[str]
 
 QUOTED = re.compile("`([^`]+)`")
@@ -166,7 +168,7 @@ def storable(thing: Any) -> Any:
     try:
         pickle.dumps(thing)
     except Exception:
-        return Words(repr(thing))
+        return Words(safe_repr(thing))
     return thing
 
 
@@ -180,12 +182,12 @@ def plain(value: Any) -> Any:
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if isinstance(value, (int, float, str, type(None))) else repr(value)
+    return value if isinstance(value, (int, float, str, type(None))) else safe_repr(value)
 
 
 def short(thing: object) -> str:
     """A repr with its numbers to six digits, which is what a person reads."""
-    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", repr(thing))
+    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", safe_repr(thing))
 
 
 def readable(thing: object) -> str:

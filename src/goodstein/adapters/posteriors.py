@@ -175,11 +175,16 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
     name = getattr(model, "__name__", type(model).__name__)
     model = with_own_arrays(model)  # a sampler may have seen those around it in single precision
     with Jax().context():
-        args, kwargs = jax.tree.map(
-            lambda part: jax.numpy.asarray(part) if isinstance(part, np.ndarray | jax.Array) else part,
-            (args, kwargs),
-        )
-        sites = trace(seed(model, rng_seed=0)).get_trace(*args, **kwargs)
+        try:
+            args, kwargs = jax.tree.map(
+                lambda part: jax.numpy.asarray(part) if isinstance(part, np.ndarray | jax.Array) else part,
+                (args, kwargs),
+            )
+            sites = trace(seed(model, rng_seed=0)).get_trace(*args, **kwargs)
+        except Exception as failure:
+            reason = f"The numpyro model raised {type(failure).__name__}: {failure!s:.160}."
+            remedy = "Pass what it takes, one by one: from_numpyro(model, x, y)."
+            raise unusable(reason, remedy) from failure
         latent = {
             name: site["value"]
             for name, site in sites.items()

@@ -129,7 +129,8 @@ def dependence(described: Sequence[Array], sequences: Sequence[int], *, stated: 
     several ways, each (n, k): as they are, and as a test sees them. With `stated` they are Markov chains.
     """
     lengths = tuple(sequences)
-    ways = [found for ranks in standard_ranks(described) if len((found := components(ranks))[1])]
+    looks = standard_ranks(described) if max(lengths) > 1 else []  # chains of one draw have no order
+    ways = [found for ranks in looks if len((found := components(ranks))[1])]
     times = _times(ways, lengths) if ways else 0
     pvalue = 1.0 / (1 + times)
     if not ways or (times < FOUND and not stated):

@@ -151,7 +151,8 @@ def far_out(
     known = min(len(sizes), len(scores) if len(scores) >= least else len(radii))
     if known < least:
         return np.nan, np.inf
-    # Over one decade, twelve radii, in which a weight like 1/q grows as fast as q falls. Of oscillations the tops count.
+    # Over one decade, of twelve radii, a weight like 1/q grows as fast as q falls. Of oscillations the tops
+    # count.
     first = int(np.searchsorted(radii, 0.098 * radii[known - 1]))
     growth = np.ptp(np.maximum.accumulate(sizes[:known])[first:], axis=0) / np.log(
         radii[known - 1] / radii[first]

@@ -132,7 +132,9 @@ class Observed:
         order = np.random.default_rng(seed).permutation(len(self.data))
         lines = None if self.lines is None else self.lines[order]
         notes = (*self.notes, "Took the rows in random order.")
-        return replace(self, data=self.data.take(order), notes=notes, lines=lines)
+        data = self.data.take(order)
+        object.__setattr__(data, "unordered", True)
+        return replace(self, data=data, notes=notes, lines=lines)
 
     def summary(self) -> dict[str, Any]:
         """The data in a record."""

@@ -102,7 +102,7 @@ def _columns(arrays: dict[str, np.ndarray[Any, Any]], source: str) -> tuple[dict
         if array.dtype.names:
             return {name: array[name].reshape(-1) for name in array.dtype.names}, True
         if array.ndim in (1, 2):
-            table = array.reshape(len(array), -1)
+            table = array[:, None] if array.ndim == 1 else array
             return {str(k): table[:, k] for k in range(table.shape[1])}, False
         shape = "one number" if not array.ndim else f"an array of shape {array.shape}"
         raise InputError(

@@ -97,9 +97,10 @@ class Source:
 def find(text: str, kind: str | None = None) -> Source:
     """The source that a user names, ``-`` for standard input; its kind is seen by its ending or beginning."""
     if text == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            what = "closed" if sys.stdin is None else "a terminal"
+            raise InputError(f"standard input is {what}.", remedy="Pipe data into it, or name a file.")
         stream: BinaryIO = sys.stdin.buffer
-        if stream.isatty():
-            raise InputError("standard input is a terminal.", remedy="Pipe data into it, or name a file.")
         return _of_stream(stream, "standard input", kind)
     path, name = Path(text), short(text, 200)
     with _reported(name):

@@ -10,6 +10,7 @@ OPTIONS = {
     "level": "--level",
     "model": "the model",
     "n_resamples": "--resamples",
+    "path": "the file",
     "null": "--null",
     "output": "--output",
     "plot": "--plot",
@@ -21,6 +22,7 @@ OPTIONS = {
 """What arguments of the library are called here."""
 
 NULLS = {
+    "FittedWildBootstrap": "wild",
     "MonteCarlo": "montecarlo",
     "ParametricBootstrap": "parametric",
     "Spectral": "spectral",
@@ -28,6 +30,7 @@ NULLS = {
 }
 """What null distributions are called here."""
 
+CENSORED = re.compile(r"Pass Censored\([^()]*\)(?:, or [^.]*)?")
 NULL = re.compile(
     rf"(?:ksd_test\(\.\.\., )?null=({'|'.join(NULLS)})\([^()]*\)\)?(?:, with the function that \w+ it)?"
 )
@@ -37,6 +40,9 @@ METHODS = {
     " (.detectable(): more)": "",
     "(.explain())": "(--explain)",
     "(.audit)": "(goodstein audit)",
+    " Draws of a Markov chain are Chains([data]).": "",
+    "If each row is a chain of one parameter, pass Chains(list(data)); else data.ravel().": "Name --columns.",
+    "Use operator=": "Use goodstein check, or in Python operator=",
     "shuffle the rows": "pass --shuffle",
     "shuffle them": "pass --shuffle",
     "pass from_lonlat(longitude, latitude)": "name them: --lon COLUMN --lat COLUMN",
@@ -53,6 +59,8 @@ def spoken(text: str) -> str:
     """
     for method, words in METHODS.items():
         text = text.replace(method, words)
+    text = CENSORED.sub("Name the columns: --duration COLUMN --event COLUMN", text)
+    text = re.sub(rf"(null=\w+\(\)) or (?=({'|'.join(NULLS)})\()", r"\1 or null=", text)
     return NULL.sub(lambda found: f"--null {NULLS[found[1]]}", text)
 
 

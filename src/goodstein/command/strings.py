@@ -76,12 +76,16 @@ def parse(text: str) -> Spec:
     return Spec(text, name.strip(), values.pop("", None), values)
 
 
+COMPARED = 2000
+"""Words with which one is compared: a table may have a million columns."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The end of a message about a word that nobody knows: the nearest one, or all of them."""
     options = list(known)
-    near = difflib.get_close_matches(word, options, 1, 0.6)
+    near = difflib.get_close_matches(word, options[:COMPARED], 1, 0.6)
     if not near:
-        folded = {option.casefold(): option for option in options}
+        folded = {option.casefold(): option for option in options[:COMPARED]}
         near = [folded[match] for match in difflib.get_close_matches(word.casefold(), folded, 1, 0.6)]
     if near:
         return f"Did you mean {quoted(near[0])}?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,14 +65,14 @@ class Table:
 
 def choose(names: Sequence[str], wanted: Wanted, source: str) -> list[int]:
     """Which columns of a file were asked for, in that order; a name that is not there is refused."""
-    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+    places, times = {name: place for place, name in enumerate(names)}, Counter(names)
     asked = list(names) if wanted.columns is None else list(wanted.columns)
     for name in asked:
-        if name not in names:
+        if name not in places:
             raise InputError(f"{source} has no column {quoted(name)}.", remedy=nearest(name, names))
-        if name in twice:
+        if times[name] > 1:
             raise InputError(f"{source} has two columns {quoted(name)}.", remedy="Rename one of them.")
-    return [names.index(name) for name in asked]
+    return [places[name] for name in asked]
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from goodstein.command.escaping import one_line
+from goodstein.command.escaping import one_line, quoted
 from goodstein.command.observations import Observed
 from goodstein.command.speech import OPTIONS, renamed
 from goodstein.errors import Explained
@@ -51,6 +51,8 @@ def message(error: Exception) -> str:
 
 def run(command: Callable[[], Any]) -> int:
     """Run a command and return its code; everything that goes wrong becomes one line."""
+    if sys.stdout is None:
+        return _fail("standard output is closed. Send it to a file, or to /dev/null.", BAD_INPUT)
     try:
         code = command()
         sys.stdout.flush()
@@ -66,10 +68,13 @@ def run(command: Callable[[], Any]) -> int:
         return _fail(f"{_sentence(error.format_message())}{_help(error)}", BAD_INPUT)
     except click.ClickException as error:
         return _fail(error.format_message(), BAD_INPUT)
-    except BrokenPipeError:
-        # Nobody reads any more; Python would complain once again when it closes the stream.
+    except OSError as error:
+        # Nobody reads any more, or the disk is full; Python would complain again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERNAL
+        if isinstance(error, BrokenPipeError):
+            return INTERNAL
+        where = "standard output" if error.filename is None else quoted(error.filename, 200)
+        return _fail(f"{where} cannot be written: {error.strerror}.", BAD_INPUT)
     except (Explained, ImportError) as error:
         _shown(error)
         return _fail(message(error), BAD_INPUT)

@@ -132,10 +132,7 @@ class Conditional(Wrapping):
 def require_kernel(kernel: Any, name: str) -> None:
     """Raise where a kernel in covariates is none."""
     if kernel is not None and (isinstance(kernel, type) or not callable(kernel)):
-        raise InputError(
-            f"`{name}` must be a kernel such as Gaussian(), or a function of two sets of rows, got "
-            f"{kernel!r}."
-        )
+        raise must(name, "a kernel such as Gaussian(), or a function of two sets of rows", kernel)
 
 
 def fitted_kernel(x_kernel: Any, x: Array) -> Kernel:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import asked
 from goodstein.errors import InputError
 from goodstein.types import Array, BoolArray, Column
 
@@ -28,6 +29,9 @@ class Data(ABC):
 
     weights: Array | None = None
     """Weights of the observations, (n,), of mean one; None where all count alike."""
+
+    unordered: bool = False
+    """Whether it is known that their order means nothing, so that it is not looked at."""
 
     told: bool = False
     """Whether it was said which observations are durations that ended in the event; see :attr:`ended`."""
@@ -139,10 +143,10 @@ class OwnData(Data):
         self._own = own
 
     def __len__(self) -> int:
-        return len(self._own)
+        return int(asked(len, f"`__len__` of {self.kind}", self._own))
 
     def take(self, rows: npt.NDArray[np.intp]) -> OwnData:
-        return OwnData(self._own.take(rows))
+        return OwnData(asked(self._own.take, f"`take` of {self.kind}", rows))
 
     @property
     def observations(self) -> Any:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from goodstein.data.points import Points
 from goodstein.errors import InputError, must
+from goodstein.foreign import contents
 from goodstein.types import Array
 from goodstein.validation import as_data, column_names
 
@@ -19,8 +20,8 @@ class Chains(Points):
 
     Random signs change between batches of draws only, five times as long as the correlation time, and no
     batch crosses the end of a chain; parts of a sample to learn from are the beginnings of all chains.
-    Lists of arrays (draws, parameters) and arrays (chains, draws, parameters) are read as chains by every
-    test; this class is for chains of one parameter, and for whoever wants to say it.
+    Every test reads lists of arrays (draws, parameters) and arrays (chains, draws, parameters) as chains, if
+    there are more draws than chains. Use this class for shorter chains and for chains of one parameter.
 
     Parameters
     ----------
@@ -38,6 +39,7 @@ class Chains(Points):
     """
 
     def __init__(self, chains: Any) -> None:
+        chains = chains if isinstance(chains, list | tuple) else contents(chains)
         if isinstance(chains, np.ndarray) and chains.ndim < 3:
             raise InputError(
                 f"is one array of shape {chains.shape}, of which it is not clear what are chains.",
@@ -104,12 +106,20 @@ class Chains(Points):
 def chained(data: Any) -> Any:
     """Data that are plainly several chains as such; everything else as it is.
 
-    An array with three axes, or a list of arrays with two, can be nothing else; a list of arrays with one
-    axis are rows.
+    These are arrays with three axes and lists of arrays with two; a list of arrays with one axis are rows.
+    Chains that are no longer than many may be a table with an axis too many.
     """
-    if isinstance(data, list | tuple) and data:
-        return Chains(data) if getattr(data[0], "ndim", 0) == 2 or _is_nested(data[0]) else data
-    return Chains(data) if isinstance(data, np.ndarray) and data.ndim == 3 else data
+    several = (
+        isinstance(data, list | tuple) and data and (getattr(data[0], "ndim", 0) == 2 or _is_nested(data[0]))
+    )
+    if not several and not (isinstance(data, np.ndarray) and data.ndim == 3):
+        return data
+    found = Chains(data)
+    if len(found.sequences) >= max(found.sequences):
+        reason = f"would be {found.describe()}, fewer draws than chains."
+        remedy = "Pass Chains(data) if that is meant, or a table (n, d) such as data[..., 0]."
+        raise InputError(reason, argument="data", predicate=True, remedy=remedy)
+    return found
 
 
 def _is_nested(part: Any) -> bool:

@@ -66,7 +66,14 @@ class Points(Data):
     def like(self, values: Any, model: Any, domain: Domain) -> Points:
         if isinstance(values, Points):
             values = values.observations
-        found = as_data(values, domain.dim, where=repr(domain), least=1, other_columns=domain.other_columns)
+        found = as_data(
+            values,
+            domain.dim,
+            where=repr(domain),
+            least=1,
+            largest=1e150,  # the squares of larger numbers are no floats
+            other_columns=domain.other_columns,
+        )
         domain.validate(found)
         return Points(found, self.names)
 

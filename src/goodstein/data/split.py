@@ -50,7 +50,7 @@ def split(data: Any, fraction: float = 0.5, *, rng: RNG = None) -> tuple[Any, An
     if not (plain or isinstance(data, Data | list | tuple) or is_frame(data)):
         raise must("data", "an array, a list, a data frame or data of a kind of the library", data)
     refuse_masked(data)
-    n = len(data)
+    n = len(read_frame(data) if is_frame(data) else data)
     count = round(check_share(fraction, "fraction") * n)
     if not 0 < count < n:
         raise InputError(f"{n} rows make {count} and {n - count}: one part is empty.", argument="data")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -42,21 +42,28 @@ class Face:
     """How far one may walk along each normal and still have this face as the nearest one, (k,)."""
 
 
-def _of_points(method: Callable[[Any, Array], Any]) -> Callable[[Any, Array], Any]:
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _of_points(method: Method, name: str = "") -> Method:
     """A method of points (n, d), also of what can be read as such."""
+    name = name or method.__name__
 
     @wraps(method)
     def asked(self: Any, x: Array) -> Any:
         if type(x) is not np.ndarray or x.dtype != np.float64:
             x = real_array(x, "x", error=DomainError)
-        if method.__name__ == "contains" and (x.ndim != 2 or x.shape[1] != self.dim):
+        if name != "validate" and (x.ndim != 2 or x.shape[1] != self.dim):
             raise must("x", f"points, an array (n, {self.dim})", x, error=DomainError)
-        return method(self, x)
+        found = method(self, x)
+        if name in ("contains", "boundary_distance") and getattr(found, "shape", None) != x.shape[:1]:
+            raise must(name, f"a function that returns ({len(x)},)", found, type(self).__name__, DomainError)
+        return found
 
-    return asked
+    return cast("Method", asked)
 
 
-def _of_count(method: Callable[..., Array]) -> Callable[..., Array]:
+def _of_count(method: Callable[..., Array], _: str) -> Callable[..., Array]:
     """A sampler with a number and a generator, or with what stands for one."""
 
     @wraps(method)
@@ -77,9 +84,10 @@ class Domain(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Put a door before the methods that users call with arrays of their own."""
         super().__init_subclass__(**options)
-        for name, door in (("contains", _of_points), ("validate", _of_points), ("sample_uniform", _of_count)):
+        for name in ("contains", "validate", "boundary_distance", "boundary_gradient", "sample_uniform"):
+            door: Any = _of_count if name == "sample_uniform" else _of_points
             if name in vars(cls):
-                setattr(cls, name, door(vars(cls)[name]))
+                setattr(cls, name, door(vars(cls)[name], name))
 
     @property
     @abstractmethod
@@ -90,6 +98,7 @@ class Domain(ABC):
     def contains(self, x: Array) -> BoolArray:
         """Which rows of ``x`` (n, d) lie in the closed domain, (n,)."""
 
+    @_of_points
     def boundary_distance(self, x: Array) -> Array:
         """Euclidean distance of each row to the boundary within the domain, (n,); inf without boundary.
 
@@ -97,6 +106,7 @@ class Domain(ABC):
         """
         return np.full(len(x), np.inf)
 
+    @_of_points
     def boundary_gradient(self, x: Array) -> Array:
         """Gradient of :meth:`boundary_distance`, (n, d); zero without boundary.
 

@@ -96,8 +96,7 @@ class Chart(Frozen, Domain):
         m = check_count(dim, "dim", 1, MOST_COORDINATES, error=DomainError)
         where = Euclidean(m) if coordinates is None else coordinates
         if not isinstance(where, Domain) or not where.flat or where.basis is not None or where.dim != m:
-            reason = f"of Chart must be a part of R^{m} such as Box(...), got {coordinates!r}."
-            raise DomainError(reason, argument="coordinates", predicate=True)
+            raise must("coordinates", f"a part of R^{m} such as Box(...)", coordinates, "Chart", DomainError)
         flat = isinstance(periodic, np.ndarray) and periodic.ndim == 1 and periodic.dtype.kind in "iu"
         if not flat and not isinstance(periodic, list | tuple):
             wanted = f"a list of the numbers of coordinates, such as [{m - 1}]"

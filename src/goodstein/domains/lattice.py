@@ -121,7 +121,7 @@ class Lattice(OfDimension):
     def shift(self, x: ArrayLike, i: int, step: int = 1) -> Array:
         """¬_i x: coordinate i (from 0) of every row moved on by ``step`` levels, in cyclic order."""
         codes = self.encode(x)
-        shifted = np.array(x, dtype=np.float64)
+        shifted = np.array(real_array(x, "x", error=DomainError))
         if check_count(i, "i", 0, error=DomainError) >= self._d:
             raise must("i", f"a coordinate from 0 to {self._d - 1}", i, error=DomainError)
         column, step = codes[:, i], check_count(step, "step", -MOST, error=DomainError)

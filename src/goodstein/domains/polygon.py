@@ -9,6 +9,7 @@ import numpy as np
 
 from goodstein.domains.base import Domain, Face, sample_in_box
 from goodstein.domains.polygon_input import as_polygon, import_shapely
+from goodstein.errors import DomainError, must
 from goodstein.frozen import Frozen
 from goodstein.lazy import cached_property
 from goodstein.types import Array, ArrayLike, BoolArray
@@ -127,6 +128,8 @@ class Polygon(Frozen, Domain):
         """The nearest boundary point of each row, (n, 2)."""
         if len(x) == 0:
             return np.empty((0, 2))
+        if not np.isfinite(x).all():
+            raise must("x", "finite points", x, error=DomainError)
         shapely = import_shapely()
         lines = shapely.shortest_line(self._boundary, shapely.points(x))
         return np.asarray(shapely.get_coordinates(lines)[::2])

@@ -35,7 +35,7 @@ def import_shapely() -> Any:
 def as_polygon(shape: ArrayLike, holes: Sequence[ArrayLike]) -> Any:
     """Return ``shape`` as a valid, connected, counter-clockwise shapely polygon of the plane."""
     shapely = import_shapely()
-    if not isinstance(holes, list | tuple | np.ndarray):
+    if not isinstance(holes, list | tuple | np.ndarray) or not getattr(holes, "ndim", 1):
         raise must("holes", "a list of holes, each a list of vertices; [] for none", holes, error=DomainError)
     parts = shapely.get_parts(_union(shapely, _as_geometries(shapely, shape, holes)))
     if any(part.geom_type != "Polygon" for part in parts):

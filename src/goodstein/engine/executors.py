@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from goodstein.engine.blas import one_blas_thread as one_blas_thread
 from goodstein.engine.watching import begin, unwatched
-from goodstein.errors import InputError, ResourceError, within_memory
+from goodstein.errors import InputError, ResourceError, safe_repr, within_memory
 from goodstein.lazy import deferred
 
 if TYPE_CHECKING:
@@ -101,12 +101,12 @@ def _here(task: Callable[[T], R]) -> Callable[[T], R]:
 
 def check_workers(workers: Workers) -> None:
     """Raise unless `workers` is one of the things that :func:`run` takes."""
-    if workers is None or (hasattr(workers, "submit") and not isinstance(workers, type)):
+    if workers is None or (callable(getattr(workers, "submit", None)) and not isinstance(workers, type)):
         return
     if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
         raise InputError(
             "`workers` must be a positive number of threads, -1 for all cores, a "
-            f"concurrent.futures.Executor or a Dask client; got {workers!r}."
+            f"concurrent.futures.Executor or a Dask client; got {safe_repr(workers)}."
         )
 
 

@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from goodstein.errors import InputError, ResourceError, shown
+from goodstein.errors import InputError, ResourceError, must, shown
 
 
 def as_path(path: Any, *, folder: bool = False, argument: str = "path") -> Path:
     """Return the path of a file, or of a folder, that is there or can be made."""
     kind = "folder" if folder else "file"
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InputError(f"must be the name of a {kind}, got {path!r}.", argument=argument, predicate=True)
+        raise must(argument, f"the name of a {kind}", path)
     try:
         # A test may change the working directory, and a link have other names.
         found = Path(os.fsdecode(path)).resolve()

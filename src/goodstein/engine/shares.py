@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from goodstein.engine.blas import one_blas_thread
 from goodstein.engine.watching import unwatched
-from goodstein.errors import InputError, within_memory
+from goodstein.errors import InputError, must, within_memory
 
 FEW = 16
 """Shares where the data go with each of them."""
@@ -79,7 +79,10 @@ class Pool:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Begin a call."""
-        return self.executor.submit(function, *arguments)
+        future: Future[Any] = self.executor.submit(function, *arguments)
+        if not callable(getattr(future, "add_done_callback", None)):
+            raise must("workers", "an executor whose `submit` returns a Future", self.executor)
+        return future
 
 
 def shared(pool: Pool, task: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:

@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.constraints import LARGEST, check_count
 from goodstein.domains.base import Domain
 from goodstein.domains.lattice import Lattice
-from goodstein.errors import DomainError, InputError
+from goodstein.errors import DomainError, InputError, must, shown
 from goodstein.estimate.base import ModelFamily, Sample, Scores
 from goodstein.estimate.fit import Fit
 from goodstein.estimate.minimise import EstimationObjective, minimise
@@ -124,15 +124,15 @@ def as_family(family: Any) -> ModelFamily:
         return Parametric(**functions, start=family.start, **options)
     raise InputError(
         "`family` must be a family such as Mixture(2), AnyDirichlet() or Parametric(log_density, start=...), "
-        f"got {family!r}. An object of your own needs an attribute `start` and a method `score(x, theta)` or "
-        "`log_density(x, theta)`."
+        f"got {shown(family)}. An object of your own needs `start` and a method `score(x, theta)` "
+        "or `log_density(x, theta)`."
     )
 
 
 def as_sample(data: Any, family: ModelFamily, domain: Any) -> Sample:
     """Validated data on the domain given, or the family's own."""
     if domain is not None and not isinstance(domain, Domain):
-        raise InputError(f"`domain` must be a domain such as Box(0, 1) or Ball(2), got {domain!r}.")
+        raise must("domain", "a domain such as Box(0, 1) or Ball(2)", domain)
     d = None if domain is None else domain.dim
     x = as_data(data, d, where=repr(domain), use="a fit", largest=LARGEST)
     if domain is None:

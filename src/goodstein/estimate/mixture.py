@@ -97,7 +97,7 @@ class Mixture(ModelFamily):
     margin: float = 0.5
 
     def __post_init__(self) -> None:
-        check_count(self.components, "components")
+        object.__setattr__(self, "components", check_count(self.components, "components"))
         check_option(self.covariance, "covariance", KINDS)
         for name, value in (("scale", self.scale), ("smallest_scale", self.smallest_scale)):
             if value is not None:

@@ -98,7 +98,8 @@ class Parametric(ModelFamily):
         if self.bounds is None:
             return np.full(p, -np.inf), np.full(p, np.inf)
         wanted = f"{p} pairs (lower, upper), one for every parameter, of numbers or None"
-        pairs = list(self.bounds) if isinstance(self.bounds, list | tuple | np.ndarray) else []
+        several = isinstance(self.bounds, list | tuple | np.ndarray) and getattr(self.bounds, "ndim", 1) != 0
+        pairs = list(self.bounds) if several else []
         if len(pairs) != p or not all(isinstance(pair, list | tuple | np.ndarray) for pair in pairs):
             raise must("bounds", wanted, self.bounds, "Parametric")
         if any(len(pair) != 2 for pair in pairs):

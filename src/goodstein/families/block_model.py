@@ -14,6 +14,7 @@ from goodstein.families.ergm import logistic
 from goodstein.graphs.data import FEWEST, Graph, all_pairs, as_graph
 from goodstein.models.provenance import PER_NODE
 from goodstein.types import Array, ArrayLike
+from goodstein.validation import as_array
 
 RIDGE = 0.1
 """Weight of the penalty of a fit, without which blocks that have no edges, or all, have no maximum."""
@@ -163,7 +164,7 @@ class StochasticBlockModel(Family):
 
 def as_blocks(blocks: ArrayLike) -> Any:
     """Labels of blocks, from 0 on and none left out, (N,)."""
-    named = np.asarray(blocks)
+    named = as_array(blocks, "blocks")
     if named.ndim == 1 and named.dtype.kind in "bOSU":  # names of blocks, or yes and no
         remedy = "np.unique(blocks, return_inverse=True)[1] numbers them from 0 on."
         raise InputError("expected integers, got names.", argument="blocks", remedy=remedy)

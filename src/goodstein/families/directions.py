@@ -82,7 +82,8 @@ def log_bessel(order: float, kappa: float) -> float:
     # Far below its order the function is too small for a float, and its power series short.
     peak = 0.5 * (math.sqrt(order**2 + kappa**2) - order)
     k = np.arange(int(2.0 * peak) + 60)
-    terms = (order + 2.0 * k) * math.log(0.5 * kappa) - gammaln(k + 1.0) - gammaln(order + k + 1.0)
+    half = math.log(kappa) - math.log(2.0)  # the half of the smallest number is zero
+    terms = (order + 2.0 * k) * half - gammaln(k + 1.0) - gammaln(order + k + 1.0)
     return float(logsumexp(terms))
 
 

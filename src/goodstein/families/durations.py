@@ -105,8 +105,8 @@ class Lifetimes(Family):
 
     def _elementwise(self, function: Callable[[Array], Array], t: ArrayLike, before: float) -> Array:
         times = real_array(t, "t")
-        if not np.isfinite(times).all():
-            raise must("t", "finite times", t)
+        if not (np.abs(times) <= LAST).all():
+            raise must("t", f"finite times of at most {LAST:g}", t)
         inside = times >= 0
         out = np.full(times.shape, np.nan)
         # Limits at zero and far out are infinite or zero by right, not by mistake.
@@ -114,6 +114,10 @@ class Lifetimes(Family):
             out[inside] = function(times[inside])
         out[times < 0] = before
         return out
+
+
+LAST = 1e300
+"""The last time at which hazards are evaluated: beyond it t/σ may overflow."""
 
 
 def times_log(factor: float, logarithm: Array) -> Array:

@@ -12,6 +12,8 @@ from goodstein.families.durations import Lifetimes, maximise
 from goodstein.types import Array, BoolArray
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+FAR = 345.0
+"""The largest |μ|: the median is then a time from 1e-150 to 1e150, whose square is a float."""
 
 
 class LogNormal(Lifetimes):
@@ -58,7 +60,7 @@ class LogNormal(Lifetimes):
     _free = free(mu=Location("sigma"), sigma=Positive())
 
     def __init__(self, mu: float = 0.0, sigma: float = 1.0) -> None:
-        self._set(mu=number(mu, "mu"), sigma=number(sigma, "sigma", above=0.0))
+        self._set(mu=number(mu, "mu", least=-FAR, most=FAR), sigma=number(sigma, "sigma", above=0.0))
 
     @staticmethod
     def _maximum_likelihood(t: Array, event: BoolArray) -> tuple[float, float]:

@@ -91,7 +91,7 @@ class PoissonProcess(FittableValue):
             raise InputError(f"`bound` is {limit:g}, but the intensity reaches {self._highest:g}.")
 
     @classmethod
-    def fit(cls, patterns: Any, domain: Domain, covariates: Any = None) -> Self:
+    def fit(cls, patterns: Any, domain: Domain | None = None, covariates: Any = None) -> Self:
         """Maximum likelihood: a constant intensity, or one that is log-linear in covariates.
 
         Parameters

@@ -25,7 +25,7 @@ class Scatter:
         matrix = (matrix + matrix.T) / 2
         d = len(matrix)
         variances = np.diagonal(matrix)
-        if not (variances > 0).all():
+        if not (variances >= LARGEST**-2).all():
             raise _not_definite(name, matrix, remedy)
         # Judged and factored as a correlation matrix: units of measurement, however far
         # apart, make no matrix singular.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodstein.domains import Domain
+from goodstein.domains import Box, Domain
 from goodstein.domains.regions import as_domain
 from goodstein.errors import DomainError
 from goodstein.families.base import Family
@@ -22,7 +22,7 @@ class Uniform(Family):
     Parameters
     ----------
     domain
-        A bounded domain, for example ``Box``, ``Ball``, ``Simplex`` or ``Polygon``.
+        A bounded domain, for example ``Box``, ``Ball``, ``Simplex`` or ``Polygon``; None takes [0, 1].
 
     References
     ----------
@@ -40,8 +40,8 @@ class Uniform(Family):
     array([  0., -inf])
     """
 
-    def __init__(self, domain: Domain) -> None:
-        domain = as_domain(domain)
+    def __init__(self, domain: Domain | None = None) -> None:
+        domain = Box(0.0, 1.0) if domain is None else as_domain(domain)
         if not domain.bounded:
             reason = f"{domain!r} is unbounded, so there is no uniform distribution on it."
             remedy = "Pass a bounded one such as Box or Ball."

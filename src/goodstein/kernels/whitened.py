@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from goodstein.constraints import numbers
+from goodstein.constraints import LARGEST, numbers
 from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.frames import Frame, Located, spread_frame
@@ -73,6 +73,10 @@ class Whitened(Kernel):
                 raise must("metric", "a matrix, 'score', 'spread' or None", self.metric, "Whitened")
         elif self.metric is not None:
             metric = numbers(self.metric, "metric", of="Whitened")
+            if (np.abs(metric).max(axis=-1) < 1 / LARGEST).any():
+                raise must(
+                    "metric", f"a matrix with numbers from {1 / LARGEST:g} on in each row", metric, "Whitened"
+                )
             if metric.ndim != 2 or metric.shape[0] != metric.shape[1] or not np.allclose(metric, metric.T):
                 raise InputError(
                     f"`metric` of Whitened must be a symmetric (m, m) matrix, got shape {metric.shape}."

@@ -17,7 +17,7 @@ from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.engine.executors import Workers, run, several
 from goodstein.engine.watching import unwatched
-from goodstein.errors import InputError, ScoreError, given, shown, warn
+from goodstein.errors import InputError, ScoreError, given, must, safe_repr, shown, warn
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem
 from goodstein.types import Array
@@ -137,10 +137,9 @@ def as_null(null: Any) -> Null:
     if isinstance(null, Null):
         return null
     if isinstance(null, type) or not callable(getattr(null, "calibrate", None)):
-        raise InputError(
-            f"`null` must be a null method such as WildBootstrap(), Spectral(), MonteCarlo() or "
-            f"ParametricBootstrap(fit), got {shown(null)}."
-        )
+        raise must("null", "a null method such as WildBootstrap() or MonteCarlo()", null)
+    if hasattr(null, "told"):  # an approximation, which a null method calibrates
+        raise must("null", f"a null method; pass approximate={safe_repr(null)}", null)
     return OwnNull(null)
 
 

@@ -16,6 +16,7 @@ from goodstein.auditing.derivatives import check_derivatives
 from goodstein.auditing.jumps import check_jumps
 from goodstein.auditing.report import Check
 from goodstein.auditing.tails import check_tails
+from goodstein.auxiliary.base import Auxiliary
 from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.data.points import Points
@@ -243,9 +244,8 @@ def as_operator(thing: Any, name: str | None = None) -> Operator:
         return thing
     if isinstance(thing, type) or not callable(getattr(thing, "features", None)):
         name = given("operator") if name is None else name
-        raise InputError(
-            f"{name} must be an operator such as Langevin() or Standardised(), got {shown(thing)}."
-        )
+        such = f"Standardised({thing!r})" if isinstance(thing, Auxiliary) else "Langevin() or Standardised()"
+        raise InputError(f"{name} must be an operator such as {such}, got {shown(thing)}.")
     return OwnOperator(thing)
 
 

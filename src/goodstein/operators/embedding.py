@@ -91,8 +91,8 @@ class MeanEmbedding(Operator):
     conditions_suffice = True  # no annotation: not a field
 
     def __post_init__(self) -> None:
-        check_count(self.draws, "draws", most=MOST_DRAWS)
-        check_count(self.landmarks, "landmarks", 2, MOST_DRAWS)
+        for name, least in (("draws", 1), ("landmarks", 2)):  # sums of them leave the range of an np.int8
+            object.__setattr__(self, name, check_count(getattr(self, name), name, least, MOST_DRAWS))
         check_flag(self.logratio, "logratio", of="MeanEmbedding")
         check_seed(self.seed, of="MeanEmbedding")
 

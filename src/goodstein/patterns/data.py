@@ -125,7 +125,7 @@ def as_patterns(patterns: Any, domain: Domain) -> Patterns:
         )
     try:
         items = list(patterns.values() if isinstance(patterns, Mapping) else patterns)
-    except TypeError:
+    except (TypeError, NotImplementedError):
         raise InputError(
             f"`patterns` must be a sequence of arrays, one for each pattern, got {type(patterns).__name__}."
         ) from None

@@ -21,6 +21,9 @@ FEWEST_IN_POLYGON = 256
 
 MOST = 20_000
 
+SMALLEST = 1e-150
+"""Volume of a box below which it is not divided by: it underflows, or nearly so."""
+
 LONGEST_RULE = 200
 """Nodes of a Gauss–Legendre rule on one axis; beyond, the axis is cut into equal parts."""
 
@@ -61,6 +64,8 @@ def quadrature(domain: Domain, nodes: int | None = None, length: float = math.in
         return np.asarray(own[0], dtype=np.float64), np.asarray(own[1], dtype=np.float64)
     if isinstance(domain, Box) and domain.bounded:
         size = float(np.prod(domain.upper - domain.lower))
+        if size < SMALLEST:
+            raise DomainError(f"{domain!r} has the volume {size:g}. Choose other units.")
         fewest = FEWEST.get(domain.dim, 3**domain.dim)
         return _box(domain, nodes or _count(size / (0.75 * length) ** domain.dim, fewest, length))
     if isinstance(domain, Polygon):

@@ -161,7 +161,7 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
     if data is not None:
         data = chained(wrapped.read(data))
         sequences = data.sequences if isinstance(data, Chains) else None
-        weights = data.weights if isinstance(data, Points) else None
+        weights, unordered = (data.weights, data.unordered) if isinstance(data, Points) else (None, False)
         names = data.names if isinstance(data, Points) else column_names(data)
         if isinstance(data, Points):
             data = data.observations
@@ -169,7 +169,7 @@ def points(data: Any, model: Any, domain: Domain | None, operator: Operator | No
         where = repr(place) if domain is not None else wrapped.name
         x = as_data(data, dim, where=where, other_columns=guess)
         rows = Points(x, names) if sequences is None else Chains.of(x, sequences, names)
-        rows.weights = weights
+        rows.weights, rows.unordered = weights, unordered
         if (told := wrapped.provenance) is not None:
             told.require_order(rows.names, wrapped.name)
         wrapped = wrapped.at(rows)

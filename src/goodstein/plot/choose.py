@@ -32,7 +32,7 @@ from goodstein.plot.observations import contributions
 from goodstein.plot.one_pattern import over_pattern
 from goodstein.plot.patterns import over_patterns
 from goodstein.plot.plane import over_plane
-from goodstein.plot.style import canvas, drawing
+from goodstein.plot.style import canvas, drawing, draws
 from goodstein.plot.triangle import over_triangle
 from goodstein.plot.uniform import transform
 from goodstein.survival.data import Censored
@@ -61,6 +61,7 @@ FEW_LEVELS = 6
 """Levels of sites of which a cloud of points shows nothing."""
 
 
+@draws("asked")
 def where(
     result: TestResult, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None
 ) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goodstein.errors import InputError
-from goodstein.plot.style import bare, canvas, finish, safe
+from goodstein.plot.style import bare, canvas, draws, finish, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from goodstein.results.result import TestResult
 
 
+@draws("members")
 def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
     """p-values of the members, alone and adjusted for all others, the strongest evidence at the top.
 

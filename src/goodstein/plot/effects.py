@@ -6,7 +6,7 @@ import math
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from goodstein.plot.style import LONGEST_NAME, bare, canvas, finish, safe
+from goodstein.plot.style import LONGEST_NAME, bare, canvas, draws, finish, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +19,7 @@ TICKS = (1, 3, 10, 30, 100, 300, 1000)
 """Half widths that are marked on either side, on a scale that keeps large effects in the picture."""
 
 
+@draws("findings")
 def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
     """A dot and an interval for each finding below the sentence that says it, those that fail first.
 

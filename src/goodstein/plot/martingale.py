@@ -21,7 +21,7 @@ import numpy as np
 from goodstein.constraints import check_share
 from goodstein.errors import InputError
 from goodstein.explain.fits import fit_of
-from goodstein.plot.style import SERIES, bare, canvas, finish
+from goodstein.plot.style import SERIES, bare, canvas, draws, finish
 from goodstein.survival.checks import expected_events
 from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
@@ -40,6 +40,7 @@ SHARES = np.linspace(0.04, 0.96, 47)
 DASHES = ("-", "--", "-.", ":")
 
 
+@draws("asked")
 def residuals(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None) -> Axes:
     """Sums of martingale residuals over each covariate, in simultaneous bands.
 

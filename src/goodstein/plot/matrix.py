@@ -11,7 +11,7 @@ from goodstein.errors import Explained, InputError
 from goodstein.numerics.polynomials import legendre
 from goodstein.plot.axis import bins_of, model_draws, view
 from goodstein.plot.sides import words
-from goodstein.plot.style import VECTORS, Palette, bare, drawing, drawn_rows, left_out, names_of, safe
+from goodstein.plot.style import VECTORS, Palette, bare, drawing, drawn_rows, draws, left_out, names_of, safe
 from goodstein.types import Array
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ ORDERS = 4
 """Where columns lie, how wide, skewed and peaked they are."""
 
 
+@draws("asked")
 def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) -> Figure:
     """All pairs of columns, with the observations that contribute beyond their limits marked.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodstein.plot.style import bare, canvas, safe, set_title
+from goodstein.plot.style import bare, canvas, draws, safe, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from goodstein.results.result import TestResult
 
 
+@draws("null_distribution")
 def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
     """Histogram of the null distribution with the statistic and the 5 % critical value marked.
 

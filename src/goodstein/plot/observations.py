@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goodstein.plot.sides import words
-from goodstein.plot.style import MOST_POINTS, VECTORS, bare, canvas, drawn_rows, finish
+from goodstein.plot.style import MOST_POINTS, VECTORS, bare, canvas, drawn_rows, draws, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ NAMED = 6
 """Rows whose numbers are written beside them."""
 
 
+@draws("contributions", "sorted")
 def contributions(
     result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None
 ) -> Axes:

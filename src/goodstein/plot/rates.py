@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from goodstein.plot.style import MARKERS, SERIES, bare, canvas, safe, set_title
+from goodstein.plot.style import MARKERS, SERIES, bare, canvas, draws, safe, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from goodstein.power.result import PowerStudy
 
 
+@draws("cells")
 def power_curves(
     study: PowerStudy, *, ax: Axes | None = None, level: float | None = None, theme: str | None = None
 ) -> Axes:

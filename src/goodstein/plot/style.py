@@ -10,15 +10,18 @@ from __future__ import annotations
 import io
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from goodstein.constraints import check_share
 from goodstein.errors import InputError, must
 
 if TYPE_CHECKING:
@@ -57,6 +60,9 @@ HATCHES = {"more": "////", "less": "----"}
 """Lines alone: every dot of a hatch is a circle, and a file of circles is large."""
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 @dataclass(frozen=True)
 class Palette:
     """The colours of one picture."""
@@ -73,6 +79,27 @@ class Palette:
         return self.more if which == "more" else self.less
 
 
+def draws(*attributes: str) -> Callable[[F], F]:
+    """Check the arguments of a picture: an object with one of these attributes, axes and a level."""
+
+    def guarded(function: F) -> F:
+        @wraps(function)
+        def checked(*arguments: Any, **options: Any) -> Any:
+            given = signature(function).bind(*arguments, **options).arguments
+            (name, drawn), ax = next(iter(given.items())), given.get("ax")
+            if isinstance(drawn, type) or not any(hasattr(drawn, one) for one in attributes):
+                raise must(name, f"an object with `{attributes[0]}`", drawn, function.__name__)
+            if ax is not None and (isinstance(ax, type) or not hasattr(ax, "get_window_extent")):
+                raise must("ax", "Axes of matplotlib, or None", ax, function.__name__)
+            if "level" in given and given["level"] is not signature(function).parameters["level"].default:
+                check_share(given["level"], "level")
+            return function(*arguments, **options)
+
+        return cast("F", checked)
+
+    return guarded
+
+
 @contextmanager
 def canvas(
     ax: Axes | None, theme: str | None = None, size: tuple[float, float] = (6.4, 4.0)
@@ -87,7 +114,7 @@ def canvas(
 @contextmanager
 def drawing(theme: str | None) -> Iterator[tuple[Any, Palette]]:
     """matplotlib with the settings of a theme, and the colours that go with it."""
-    if theme is not None and theme not in INKS:
+    if theme is not None and not (isinstance(theme, str) and theme in INKS):
         raise must("theme", 'None, "light" or "dark"', theme)
     try:
         import matplotlib.pyplot as plt

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goodstein.constraints import real_array
 from goodstein.errors import InputError
 from goodstein.nulls.base import as_null
 from goodstein.plot.axis import model_draws
 from goodstein.plot.bands import bands, places, ranks
-from goodstein.plot.style import SERIES, bare, canvas, finish, names_of
+from goodstein.plot.style import SERIES, bare, canvas, draws, finish, names_of
 from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
 from goodstein.types import Array
@@ -35,6 +36,7 @@ MOST_COLUMNS = 8
 DASHES = ("-", "--", "-.", ":")
 
 
+@draws("asked", "__len__")
 def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None) -> Axes:
     """The share of data below each quantile of the model, less what the model says, in simultaneous bands.
 
@@ -91,7 +93,7 @@ Curve = tuple[Array, Array, Array, Array, str]
 
 def _curves(result: Any, level: float) -> tuple[list[Curve], list[str]]:
     if not hasattr(result, "asked"):
-        return [_known(np.asarray(result, dtype=np.float64), level, "data")], []
+        return [_known(real_array(result, "result"), level, "data")], []
     if not result.asked:
         raise InputError(
             "This result does not hold the data any more.", remedy="Plot before it is stored or sent."

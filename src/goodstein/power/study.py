@@ -234,7 +234,8 @@ def _sources(cells: Sequence[Cell], tests: tuple[str, ...], size: bool) -> dict[
 
 
 def _check_tests(cells: Any, tests: Any) -> tuple[list[Cell], dict[str, Test]]:
-    chosen = list(cells) if isinstance(cells, Iterable) and not isinstance(cells, Mapping | str) else []
+    listed = isinstance(cells, Iterable) and not isinstance(cells, Mapping | str)
+    chosen = list(cells) if listed and getattr(cells, "ndim", 1) == 1 else []
     if not chosen or not all(isinstance(cell, Cell) for cell in chosen):
         raise InputError(
             f"`cells` must be one or more gs.Cell(model, alternative, n), in a list; got "

@@ -32,7 +32,7 @@ def dependence_of(data: Data, forms: Sequence[BlockForm] = ()) -> Dependence:
     n = forms[0].n if forms else len(data)
     forms = [form for form in forms if form.n == n]
     sequences = data.sequences if sum(data.sequences) == n else (n,)
-    if not data.replicated or n < 2 * RUN:
+    if not data.replicated or data.unordered or n < 2 * RUN:
         return Dependence(sequences)
     kept, runs = np.ones(n, bool), []
     if n > MOST:

@@ -73,14 +73,14 @@ class SurvivalModel(AnyModel):
         self,
         *,
         hazard: Function,
-        cumulative_hazard: Function,
+        cumulative_hazard: Function | None = None,
         log_hazard_derivative: Function | None = None,
         sample: Function | None = None,
         name: str | None = None,
         hazard_at_zero: float | None = None,
         fitted_to: ArrayLike | Censored | None = None,
     ) -> None:
-        required = {"hazard": hazard, "cumulative_hazard": cumulative_hazard}
+        required: dict[str, Any] = {"hazard": hazard, "cumulative_hazard": cumulative_hazard}
         optional = {"log_hazard_derivative": log_hazard_derivative, "sample": sample}
         functions = required | {key: value for key, value in optional.items() if value is not None}
         require_functions(functions, "SurvivalModel", "a function of an array of times")

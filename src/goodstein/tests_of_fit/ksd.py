@@ -9,7 +9,7 @@ from goodstein.data.weights import weighted
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, one_blas_thread
 from goodstein.engine.watching import ProgressLike, watching
-from goodstein.errors import InputError
+from goodstein.errors import InputError, within_memory
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.approximate import Nystrom
 from goodstein.nulls.base import Null
@@ -156,4 +156,5 @@ def stein_matrix(
     -0.3122440859
     """
     seeds = draw_seeds(as_generator(rng))
-    return compose(data, model, domain, operator, kernel, seeds).form.matrix()
+    with within_memory("The Stein matrix"):
+        return compose(data, model, domain, operator, kernel, seeds).form.matrix()

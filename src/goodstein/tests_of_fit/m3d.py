@@ -118,10 +118,9 @@ def m3d_test(
     """
     watch = watching(progress)
     check_workers(workers)
-    check_count(n_resamples, "n_resamples", 2)
-    check_count(n_scales, "n_scales")
+    n_resamples, n_scales = check_count(n_resamples, "n_resamples", 2), check_count(n_scales, "n_scales")
     if n_draws is not None:
-        check_count(n_draws, "n_draws", 2)
+        n_draws = check_count(n_draws, "n_draws", 2)
     generator = as_generator(rng)
     seeds = [draw_seed(generator), draw_seed(generator)]
     problem = compose_sampled(data, model, domain, kernel, test="m3d_test")

@@ -20,7 +20,7 @@ from goodstein.engine.reduce import Form
 from goodstein.engine.signs import CHUNK
 from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
 from goodstein.engine.watching import ProgressLike, watching
-from goodstein.errors import InputError, ScoreError
+from goodstein.errors import InputError, ScoreError, must
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Frame
 from goodstein.kernels.score_frame import score_frame
@@ -141,7 +141,7 @@ def relative_ksd_test(
     seeds = [draw_seeds(generator), draw_seeds(generator)]
     operators = operator if isinstance(operator, tuple | list) else (operator, operator)
     if len(operators) != 2:
-        raise InputError(f"`operator` must be one operator or a pair (for P, for Q), got {operator!r}.")
+        raise must("operator", "one operator or a pair (for P, for Q)", operator)
     p, q = (
         compose(data, model, domain, chosen, kernel, seed)
         for model, chosen, seed in zip((model_p, model_q), operators, seeds, strict=True)

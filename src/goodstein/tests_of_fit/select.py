@@ -267,8 +267,8 @@ def default_kernels(kernel: Kernel) -> list[Kernel]:
 
 def _as_list(values: Any, name: str) -> list[Any]:
     """One thing or several as a list, which must not be empty."""
-    several = isinstance(values, Iterable) and not isinstance(values, str | type | np.ndarray)
-    found = list(values) if several else [values]
+    several = isinstance(values, Iterable) and not isinstance(values, str | type)
+    found = list(values) if several and not hasattr(values, "ndim") else [values]
     if not found:
         raise InputError(f"`{name}` is empty: pass at least one, or None.")
     return found

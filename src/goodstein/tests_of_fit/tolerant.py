@@ -10,7 +10,7 @@ from goodstein.auditing.fitted import SPLIT, Advice
 from goodstein.auditing.report import AuditReport
 from goodstein.constraints import number
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.errors import InputError
+from goodstein.errors import InputError, shown
 from goodstein.nulls.base import Calibration
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.pipeline.audit import observed_checks, overruled, quick_audit, require_valid
@@ -76,7 +76,7 @@ def random_signs(null: Any) -> WildBootstrap:
     if isinstance(null, WildBootstrap) and not null.refits:
         return null
     raise InputError(
-        f"must be a WildBootstrap where some observations may be wrong, got {null!r}: other null "
+        f"must be a WildBootstrap where some observations may be wrong, got {shown(null)}: other null "
         "distributions are those of a model that is true.",
         argument="null",
         predicate=True,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.domains import Domain, Lattice, Torus
-from goodstein.errors import InputError
+from goodstein.errors import InputError, shown
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.finite import OwnFunctions, refuse_kernel
 from goodstein.operators.difference import Difference
@@ -63,7 +63,7 @@ def require_columns(view: View, columns: tuple[int, ...], domain: Domain) -> Non
 def as_column(value: Any, what: str) -> int:
     """A place among the columns, from 0 on."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise InputError(f"{what} must be the place of a column, 0, 1, …, got {value!r}.")
+        raise InputError(f"{what} must be the place of a column, 0, 1, …, got {shown(value)}.")
     return int(value)
 
 
