@@ -2,9 +2,9 @@
 
 Californian school districts (STAR 1998; Gill 2000) by the shares of their pupils who are Asian, Hispanic and
 others, as a composition. A logistic-normal distribution, the usual model of such shares, is fitted to 100
-districts. Of the others some serve to find an auxiliary function g; the rest goes to a selection, which chooses
-operator, g and bandwidth on a part of it and tests on what is left. Rows that had a part in a choice are
-refused.
+districts. Of the others some serve to find an auxiliary function g; the rest goes to a selection, which
+chooses operator, g and bandwidth on a part of it and tests on what is left. Rows that had a part in a choice
+are refused.
 
 Log-ratios need shares above zero: districts without any pupil of a group are left out, which is said. The
 null distribution is simulated, because a few districts carry most of the statistic. These groups are one of
