@@ -737,14 +737,12 @@ def test_data_beyond_the_range_of_squares_are_not_blamed_on_the_bandwidth(scale)
     "operator", [gs.Langevin, gs.Standardised, "langevin", gs.BoxProduct(), 1.0], ids=repr
 )
 def test_what_is_no_operator_is_refused_by_every_function(call, operator):
-    refused(
-        call, POINTS, PLANE, operator=operator, match=r"`operator` must be an operator such as Langevin\(\)"
-    )
+    refused(call, POINTS, PLANE, operator=operator, match=r"`operator` must be an operator such as ")
 
 
 @pytest.mark.parametrize("operator", [gs.Langevin, "langevin"], ids=repr)
 def test_what_is_no_operator_is_refused_by_an_audit_without_data(operator):
-    refused(gs.audit, PLANE, operator=operator, match=r"`operator` must be an operator such as Langevin\(\)")
+    refused(gs.audit, PLANE, operator=operator, match=r"`operator` must be an operator such as ")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ def as_path(path: Any, *, folder: bool = False, argument: str = "path") -> Path:
         there = found.exists()
     except (OSError, ValueError) as error:  # too long, a loop of links, or a null character
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"no {kind} can have the name {shown(path)}: {why}.", argument=argument) from None
+        name = shown(os.fspath(path))
+        raise InputError(f"no {kind} can have the name {name}: {why}.", argument=argument) from None
     # A device may have no end, and a folder no lines.
     if there and not (found.is_dir() if folder else found.is_file()):
         raise InputError(f"{str(found)!r} is no {kind}. Choose another path.", argument=argument)

@@ -36,6 +36,9 @@ LEAST = 0.05
 FAR = 30.0
 """Rise of the log density along a chain from which it did not start at a draw of the model, but at an outlier
 or at data of quite another law, and is left out."""
+DRIFT = 5.0
+"""Mean rise of log q along chains, in standard errors, beyond which the data are not draws of the model: it is
+zero if they are. Chains that move to neighbours are then still on their way, and say nothing of it."""
 SEED = 0x5CE11
 """Seed of the chains: the draws do not depend on the user's generator, nor on anything drawn from it."""
 
@@ -57,16 +60,25 @@ def chained(model: Any, domain: Domain, rows: Array) -> Array | None:
         if key in model._functions and model._function(key, kind, x).slow:
             return None
         with quiet(NumericalScoreWarning), np.errstate(all="ignore"):
-            states = walk(model, domain, x, np.random.default_rng(np.random.SeedSequence(SEED)))
+            states, risen = walk(model, domain, x, np.random.default_rng(np.random.SeedSequence(SEED)))
     except InputError:
         return None
-    moves = np.diff(states, axis=0).any(axis=2)
-    return np.concatenate(states[BURN_IN:]) if domain.discrete or moves.sum() > LEAST * moves.size else None
+    near = risen < FAR
+    if not near.any():
+        return None
+    states, risen = states[:, near], risen[near]
+    if domain.discrete:
+        useless = risen.sum() > DRIFT * np.sqrt(len(risen)) * risen.std()
+    else:
+        moves = np.diff(states, axis=0).any(axis=2)
+        useless = moves.sum() <= LEAST * moves.size
+    return None if useless else np.concatenate(states[BURN_IN:])
 
 
-def _among_states(model: Model, domain: Any, x: Array, rng: np.random.Generator) -> list[Array]:
-    """Return the states of all chains after each step, by moves to neighbours."""
+def _among_states(model: Model, domain: Any, x: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return the states of all chains after each step, by moves to neighbours, and the rises of log q."""
     logs, n, states = model.logpdf(x), len(x), []
+    first = logs
     for _ in range(STEPS):
         if isinstance(domain, Lattice):
             moved = np.arange(domain.dim) == rng.integers(domain.dim, size=(n, 1))
@@ -78,11 +90,11 @@ def _among_states(model: Model, domain: Any, x: Array, rng: np.random.Generator)
         taken = np.log(rng.random(n)) < after - logs
         x, logs = np.where(taken[:, None], to, x), np.where(taken, after, logs)
         states.append(x)
-    return states
+    return np.array(states), logs - first
 
 
-def _in_space(model: Model, domain: Domain, x: Array, rng: np.random.Generator) -> list[Array]:
-    """Return the states of all chains after each step, by stretches."""
+def _in_space(model: Model, domain: Domain, x: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return the states of all chains after each step, by stretches, and the rises of log q."""
     space, n, dim = _Space(model, domain, x), len(x), domain.dim - isinstance(domain, Simplex)
     anchors = u = space.entered(x)
     states, risen = [], np.zeros(n)
@@ -95,7 +107,7 @@ def _in_space(model: Model, domain: Domain, x: Array, rng: np.random.Generator) 
         risen += np.where(taken, rise, 0.0)
         u = np.where(taken[:, None], to, u)
         states.append(space.left(u))
-    return [x[risen < FAR] for x in states]
+    return np.array(states), risen
 
 
 class _Space:

@@ -30,6 +30,9 @@ BUDGET = 5000.0
 SAMPLES = (999, 499)
 """Numbers of simulated samples, of which the first is taken that can be had for that."""
 
+REFITS = 499
+"""Numbers of simulated samples that are fitted anew where there are few rows for each parameter."""
+
 EXACT_STATES = 1 << 16
 """States of a lattice beyond which the families' own draws are ends of long Markov chains."""
 
@@ -59,7 +62,7 @@ def choose_null(
         if (corrected := FittedWildBootstrap.where_known(problem, n_resamples)) is not None:
             again = problem.model.provenance.refit is not None and problem.model.has_sample
             if again and corrected.few(problem):
-                return Choice(ParametricBootstrap(None, SAMPLES[-1]), "fits every simulated sample anew")
+                return Choice(ParametricBootstrap(None, REFITS), "fits every simulated sample anew")
             return Choice(corrected, "takes account of the fit of the model to these very data")
         if not (named or automatic):
             return Choice(WildBootstrap(n_resamples))
