@@ -37,8 +37,8 @@ FAR = 30.0
 """Rise of the log density along a chain from which it did not start at a draw of the model, but at an outlier
 or at data of quite another law, and is left out."""
 DRIFT = 5.0
-"""Mean rise of log q along chains, in standard errors, beyond which the data are not draws of the model: it is
-zero if they are. Chains that move to neighbours are then still on their way, and say nothing of it."""
+"""Mean rise of log q along chains, in standard errors, beyond which the data are not draws of the model: it
+is zero if they are. Chains that move to neighbours are then still on their way, and say nothing of it."""
 SEED = 0x5CE11
 """Seed of the chains: the draws do not depend on the user's generator, nor on anything drawn from it."""
 
