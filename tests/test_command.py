@@ -392,12 +392,10 @@ def test_a_region_that_ships_is_used(tmp_path):
     )
 
 
-def test_every_command_has_help_and_every_shell_a_script():
+def test_every_command_has_help():
     for name in COMMANDS:
         shown = run(name, "--help").stdout
         assert shown.startswith("Usage: cli ") and "Options:" in shown
-    for shell in ("bash", "zsh", "fish"):
-        assert "_GOODSTEIN_COMPLETE" in run("completion", shell).stdout
     assert run("--version").stdout == f"goodstein {gs.__version__}\n"
 
 
