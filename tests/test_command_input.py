@@ -415,8 +415,9 @@ def test_regions_that_are_none(table, tmp_path):
     path = table()
     square = {"type": "Polygon", "coordinates": [[[-2, -2], [2, -2], [2, 2], [-2, 2], [-2, -2]]]}
     region = table(json.dumps(square), "square.geojson")
-    assert "--planar" in refused("test", path, "uniform", "--region", region)
-    assert run("test", path, "uniform", "--region", region, "--planar").exit_code == 0
+    assert "save the vertices as a CSV file" in refused("test", path, "uniform", "--region", region)
+    vertices = table("x,y\n-2,-2\n2,-2\n2,2\n-2,2\n", "square.csv")
+    assert run("test", path, "uniform", "--region", vertices).exit_code == 0
     assert "no GeoJSON" in refused("test", path, "uniform", "--region", table("[1]", "list.json"))
     assert "there is no file" in refused("test", path, "uniform", "--region", tmp_path / "none.geojson")
     assert "cannot be read" in refused("test", path, "uniform", "--region", tmp_path / "none.shp")

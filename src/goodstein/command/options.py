@@ -52,9 +52,6 @@ PLACE = [
     click.option(
         "--region", metavar="FILE", help="The same, a polygon: GeoJSON, a table of vertices, a shapefile."
     ),
-    click.option(
-        "--planar", is_flag=True, help="The region's coordinates are planar, whatever GeoJSON says."
-    ),
 ]
 FIT = [click.option("--fit", is_flag=True, help="Fit the models to the data; parameters are then options.")]
 RUN = [
