@@ -149,20 +149,6 @@ def aggregated() -> gs.TestResult:
     return gs.aggregated_test(x, gs.families.Normal(0, 1), rng=1)
 
 
-def power() -> Any:
-    def sign(x: np.ndarray, model: Any, *, rng: Any) -> float:
-        return float(scipy.stats.binomtest(int((x > 0).sum()), len(x)).pvalue)
-
-    def t(x: np.ndarray, model: Any, *, rng: Any) -> float:
-        return float(scipy.stats.ttest_1samp(np.ravel(x), 0.0).pvalue)
-
-    null = gs.families.Normal(0, 1)
-    cells = [
-        gs.Cell(null, gs.families.Normal(e, 1), 40, name=f"shift {e}", effect=e) for e in (0.1, 0.3, 0.5, 0.7)
-    ]
-    return gs.power_study(cells, {"sign test": sign, "t test": t}, trials=200, seed=1)
-
-
 def explanation() -> Any:
     return several().explain(rng=1)
 
@@ -190,7 +176,6 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "transform": (several, "transform"),
     "transform_durations": (time, "transform"),
     "residuals": (residuals, "residuals"),
-    "power": (power, None),
     "findings": (explanation, None),
 }
 
@@ -198,8 +183,6 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
 def draw(name: str, theme: str | None) -> Any:
     make, kind = PICTURES[name]
     made = make()
-    if name == "power":
-        return gs.plot.power_curves(made, theme=theme)
     if name == "findings":
         return gs.plot.findings(made, theme=theme)
     return made.plot(kind, theme=theme)

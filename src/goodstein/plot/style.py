@@ -48,7 +48,6 @@ INKS = {"light": ("#1f2328", "#ffffff"), "dark": ("#e6e6e6", "#16181d")}
 """Letters and paper of each theme."""
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8a8a", "#a6761d")
-MARKERS = "osD^vP*X"
 
 FIRST = ("data", "observations", "Kaplan–Meier")
 """What a legend names first."""
