@@ -118,15 +118,6 @@ def pattern() -> gs.TestResult:
     return gs.ksd_test(seedlings, gs.families.PoissonProcess.fit(seedlings, window), rng=1)
 
 
-def residuals() -> gs.TestResult:
-    rng = np.random.default_rng(2)
-    dose, arm = rng.uniform(-2, 2, 300), np.arange(300) % 2
-    covariates = frame(np.column_stack([dose, arm]), "dose", "arm")
-    durations = gs.Censored(rng.exponential(np.exp(0.5 * dose**2)), covariates=covariates)
-    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t / 2, name="constant hazard")
-    return gs.ksd_test(durations, model, rng=1)
-
-
 def conditional() -> gs.TestResult:
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 3, 300)
@@ -175,7 +166,6 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "members": (aggregated, "members"),
     "transform": (several, "transform"),
     "transform_durations": (time, "transform"),
-    "residuals": (residuals, "residuals"),
     "findings": (explanation, None),
 }
 

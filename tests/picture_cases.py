@@ -72,14 +72,6 @@ def durations():
 
 
 @functools.cache
-def regression():
-    rng = np.random.default_rng(1)
-    z = rng.normal(size=(150, 2))
-    data = gs.Censored(rng.exponential(np.exp(z[:, 0] ** 2)), covariates=frame(z, "dose", "age"))
-    return gs.ksd_test(data, gs.CoxModel([0.0, 0.0], fitted_to=data), rng=1)
-
-
-@functools.cache
 def states():
     x = np.random.default_rng(1).choice(5, 200, p=[0.4, 0.1, 0.2, 0.2, 0.1]).astype(float)
     return gs.ksd_test(frame(x, "visits"), gs.families.CategoricalTable(np.full(5, 0.2)), rng=1)
@@ -186,7 +178,6 @@ CASES: dict[str, Callable[..., Any]] = {
     "members": lambda theme: gs.plot.members(collection(), theme=theme),
     "transform": lambda theme: gs.plot.transform(several(), theme=theme),
     "transform_censored": lambda theme: gs.plot.transform(durations(), theme=theme),
-    "residuals": lambda theme: gs.plot.residuals(regression(), theme=theme),
     "findings": lambda theme: gs.plot.findings(explanation(), theme=theme),
 }
 

@@ -38,7 +38,6 @@ from picture_cases import (  # noqa: E402  # noqa: E402
     explanation,
     plane,
     polygon,
-    regression,
     several,
     states,
     triangle,
@@ -494,7 +493,7 @@ def test_settings_of_matplotlib_are_respected_and_left_as_they_were():
 
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_without_matplotlib_every_kind_says_what_to_install(monkeypatch, kind):
-    result = {"members": collection, "residuals": regression}.get(kind, several)()
+    result = (collection if kind == "members" else several)()
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'^Plots need matplotlib: pip install "goodstein\[plot\]"\.$'):
         result.plot(kind)

@@ -3,7 +3,6 @@
 from goodstein.plot.choose import where as where
 from goodstein.plot.collection import members as members
 from goodstein.plot.effects import findings as findings
-from goodstein.plot.martingale import residuals as residuals
 from goodstein.plot.matrix import pairs as pairs
 from goodstein.plot.null import null_distribution as null_distribution
 from goodstein.plot.observations import contributions as contributions

@@ -25,7 +25,6 @@ from goodstein.plot.directions import around_circle, over_sphere
 from goodstein.plot.durations import over_time
 from goodstein.plot.effects import findings
 from goodstein.plot.graph import over_graph
-from goodstein.plot.martingale import residuals
 from goodstein.plot.matrix import pairs
 from goodstein.plot.null import null_distribution
 from goodstein.plot.observations import contributions
@@ -68,8 +67,8 @@ def where(
 
     Over an axis, a plane region with its outline, a triangle, a circle, a sphere, time, the states of a
     lattice or the nodes of a graph, whatever the data are. Several dimensions are drawn in pairs, point
-    patterns one by one. Sites of a lattice with a few levels, whose places say nothing, are told as
-    :func:`findings`.
+    patterns one by one. Durations with covariates, and sites of a lattice with a few levels, whose places say
+    nothing, are told as :func:`findings`.
 
     Parameters
     ----------
@@ -106,13 +105,11 @@ def where(
         try:
             return findings(result.explain(level=1.0 - level), ax=ax, theme=theme)
         except InputError:  # there are too few rows for that, or they have weights
-            shape = "pairs"
+            shape = "pairs" if isinstance(problem.data, Points) else "rows"
     if shape == "pairs":
         if ax is not None:
             return contributions(result, ax=ax, level=level, theme=theme)
         return pairs(result, level=level, theme=theme)
-    if shape == "residuals":
-        return residuals(result, ax=ax, level=level, theme=theme)
     if shape == "rows":
         return contributions(result, ax=ax, level=level, theme=theme)
     draw, size = SHAPES[shape]
@@ -129,7 +126,7 @@ def shape_of(result: TestResult) -> str:
         )
     data, domain = result.asked[0].data, result.asked[0].domain
     if isinstance(data, Censored) and data.covariates is not None:
-        return "residuals"
+        return "findings"
     kinds = {Censored: "time", Graph: "graph", Patterns: "patterns", Pattern: "pattern"}
     for kind, shape in kinds.items():
         if isinstance(data, kind):
@@ -181,7 +178,6 @@ KINDS: dict[str, Callable[..., Any]] = {
     "pairs": _pairs,
     "members": members,
     "transform": transform,
-    "residuals": residuals,
     "findings": _findings,
 }
 

@@ -143,7 +143,7 @@ def _of_durations(problem: Problem, level: float) -> Curve:
     data: Censored = problem.data  # type: ignore[assignment]
     if isinstance(problem.model, CoxModel):
         reason = f"The baseline of {problem.model.name} is not known, so there is no probability transform."
-        raise InputError(reason, remedy='Use plot(kind="residuals").')
+        raise InputError(reason, remedy='Use plot(kind="findings").')
     given = problem.model.given(data)
     u, start = (-np.expm1(-given.cumulative_hazard(t)) for t in (data.durations, data.entry))
     if data.event_observed.all() and not data.late:
