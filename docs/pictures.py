@@ -91,14 +91,6 @@ def counts() -> gs.TestResult:
     return gs.ksd_test(frame(accidents, "accidents"), gs.families.Poisson.fit(accidents), rng=1)
 
 
-def board() -> gs.TestResult:
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 5, 500)
-    b = np.where(rng.random(500) < 0.4, a, rng.integers(0, 5, 500))
-    model = gs.families.CategoricalTable(np.full((5, 5), 1 / 25))
-    return gs.ksd_test(frame(np.column_stack([a, b]).astype(float), "mother", "daughter"), model, rng=1)
-
-
 def graph() -> gs.TestResult:
     import networkx
 
@@ -155,7 +147,6 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "time": (time, "where"),
     "states": (states, "where"),
     "counts": (counts, "where"),
-    "board": (board, "where"),
     "graph": (graph, "where"),
     "patterns": (patterns, "where"),
     "pattern": (pattern, "where"),

@@ -78,15 +78,6 @@ def states():
 
 
 @functools.cache
-def board():
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 4, 300)
-    x = np.column_stack([a, np.where(rng.random(300) < 0.5, a, rng.integers(0, 4, 300))])
-    model = gs.families.CategoricalTable(np.full((4, 4), 1 / 16))
-    return gs.ksd_test(frame(x, "mother", "daughter"), model, rng=1)
-
-
-@functools.cache
 def graph():
     rng = np.random.default_rng(1)
     adjacency = np.triu(rng.random((16, 16)) < 0.15, 1)
@@ -161,7 +152,6 @@ WHERE: dict[str, Callable[[], Any]] = {
     "sphere": sphere,
     "time": durations,
     "states": states,
-    "board": board,
     "graph": graph,
     "patterns": patterns,
     "conditional": conditional,

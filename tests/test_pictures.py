@@ -21,7 +21,7 @@ from goodstein.plot.bands import PLACES, bands, coverage, places, ranks  # noqa:
 from goodstein.plot.choose import KINDS, shape_of  # noqa: E402
 from goodstein.plot.directions import hammer  # noqa: E402
 from goodstein.plot.durations import kaplan_meier  # noqa: E402
-from goodstein.plot.graph import residuals  # noqa: E402
+from goodstein.plot.graph import layout, residuals  # noqa: E402
 from goodstein.plot.plane import boundary, scatter  # noqa: E402
 from goodstein.plot.sides import words  # noqa: E402
 from goodstein.plot.style import INKS, MOST_POINTS, drawing, drawn_rows, safe  # noqa: E402
@@ -334,6 +334,13 @@ def test_the_node_with_too_many_edges_is_marked():
     ax = graph_case().plot()
     assert "more edges than the model allows" in legend(ax)
     assert "more" in texts(ax)
+
+
+def test_nodes_stand_on_a_circle_where_nothing_places_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    spots = layout(np.eye(5, k=1) + np.eye(5, k=-1))
+    np.testing.assert_allclose(np.linalg.norm(spots, axis=1), 1.0)
+    assert len(np.unique(spots.round(9), axis=0)) == 5
 
 
 # --- simultaneous bands ---------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from goodstein.graphs.data import Graph
 from goodstein.patterns.data import Patterns
 from goodstein.patterns.single import Pattern
 from goodstein.plot.axis import along_axis
-from goodstein.plot.cells import MOST_LEVELS, over_board, over_states
+from goodstein.plot.cells import over_states
 from goodstein.plot.collection import members
 from goodstein.plot.counts import over_counts
 from goodstein.plot.directions import around_circle, over_sphere
@@ -50,7 +50,6 @@ SHAPES: dict[str, tuple[Callable[..., Any], tuple[float, float]]] = {
     "time": (over_time, (6.4, 4.8)),
     "states": (over_states, (6.4, 4.2)),
     "counts": (over_counts, (6.4, 4.4)),
-    "board": (over_board, (5.6, 6.0)),
     "graph": (over_graph, (6.0, 6.2)),
     "pattern": (over_pattern, (6.0, 5.6)),
 }
@@ -142,10 +141,8 @@ def shape_of(result: TestResult) -> str:
 def _of_domain(domain: Any) -> str:
     d = domain.dim
     if isinstance(domain, Lattice):
-        small = len(domain.levels) <= MOST_LEVELS
-        if d > 2 and len(domain.levels) <= FEW_LEVELS:
-            return "findings"
-        return "states" if d == 1 else "board" if d == 2 and small else "pairs"
+        several = "findings" if len(domain.levels) <= FEW_LEVELS else "pairs"
+        return "states" if d == 1 else several
     if isinstance(domain, Naturals):
         return "counts" if d == 1 else "pairs"
     if domain.discrete:
