@@ -1,6 +1,6 @@
 """Draw the pictures of the documentation: `python docs/pictures.py` in the test environment.
 
-`python docs/pictures.py folder dark` draws them as PNG files for a look, in the theme named.
+`python docs/pictures.py folder` draws them as PNG files for a look.
 """
 
 from __future__ import annotations
@@ -161,25 +161,22 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
 }
 
 
-def draw(name: str, theme: str | None) -> Any:
+def draw(name: str) -> Any:
     make, kind = PICTURES[name]
     made = make()
-    if name == "findings":
-        return gs.plot.findings(made, theme=theme)
-    return made.plot(kind, theme=theme)
+    return gs.plot.findings(made) if name == "findings" else made.plot(kind)
 
 
-def main(folder: str | None = None, theme: str | None = None, *names: str) -> None:
+def main(folder: str | None = None, *names: str) -> None:
     matplotlib.use("Agg")
     if folder is None:
         readme().plot().figure.savefig(IMAGES / "trunks.png", dpi=110, facecolor="white")
     for name in names or PICTURES:
-        picture = draw(name, theme)
+        picture = draw(name)
         if folder is None:
             (IMAGES / f"{name}.svg").write_text(gs.plot.svg(picture), encoding="utf-8")
         else:
-            figure = getattr(picture, "figure", picture)
-            figure.savefig(Path(folder) / f"{name}{'_dark' if theme == 'dark' else ''}.png", dpi=80)
+            getattr(picture, "figure", picture).savefig(Path(folder) / f"{name}.png", dpi=80)
 
 
 if __name__ == "__main__":

@@ -159,16 +159,13 @@ WHERE: dict[str, Callable[[], Any]] = {
 }
 
 CASES: dict[str, Callable[..., Any]] = {
-    **{
-        name: functools.partial(lambda make, theme: gs.plot.where(make(), theme=theme), make)
-        for name, make in WHERE.items()
-    },
-    "null": lambda theme: gs.plot.null_distribution(axis(), theme=theme),
-    "contributions": lambda theme: gs.plot.contributions(triangle(), theme=theme),
-    "members": lambda theme: gs.plot.members(collection(), theme=theme),
-    "transform": lambda theme: gs.plot.transform(several(), theme=theme),
-    "transform_censored": lambda theme: gs.plot.transform(durations(), theme=theme),
-    "findings": lambda theme: gs.plot.findings(explanation(), theme=theme),
+    **{name: functools.partial(lambda make: gs.plot.where(make()), make) for name, make in WHERE.items()},
+    "null": lambda: gs.plot.null_distribution(axis()),
+    "contributions": lambda: gs.plot.contributions(triangle()),
+    "members": lambda: gs.plot.members(collection()),
+    "transform": lambda: gs.plot.transform(several()),
+    "transform_censored": lambda: gs.plot.transform(durations()),
+    "findings": lambda: gs.plot.findings(explanation()),
 }
 
 
@@ -204,7 +201,7 @@ def store() -> None:
 
     FOLDER.mkdir(exist_ok=True)
     for name, draw in CASES.items():
-        image.imsave(FOLDER / f"{name}.png", drawn(draw("light")))
+        image.imsave(FOLDER / f"{name}.png", drawn(draw()))
         pyplot.close("all")
 
 

@@ -59,9 +59,7 @@ FEW_LEVELS = 6
 """Levels of sites of which a cloud of points shows nothing."""
 
 
-def where(
-    result: TestResult, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None
-) -> Any:
+def where(result: TestResult, *, ax: Axes | None = None, level: float = 0.95) -> Any:
     """Where the model fails: regions with more data than it allows, and with less.
 
     Over an axis, a plane region with its outline, a triangle, a circle, a sphere, time, the states of a
@@ -77,8 +75,6 @@ def where(
         Axes to draw on; None makes a new figure.
     level
         Level of confidence of the limits, for all places together.
-    theme
-        "light" or "dark"; None takes the colours of letters and paper from matplotlib's settings.
 
     Returns
     -------
@@ -97,22 +93,22 @@ def where(
     problem = result.asked[0]
     if shape == "patterns":
         if ax is not None:
-            return contributions(result, ax=ax, level=level, theme=theme)
-        with drawing(theme) as (plt, colours):
+            return contributions(result, ax=ax, level=level)
+        with drawing() as (plt, colours):
             return over_patterns(plt, result, problem, level, colours)
     if shape == "findings":
         try:
-            return findings(result.explain(level=1.0 - level), ax=ax, theme=theme)
+            return findings(result.explain(level=1.0 - level), ax=ax)
         except InputError:  # there are too few rows for that, or they have weights
             shape = "pairs" if isinstance(problem.data, Points) else "rows"
     if shape == "pairs":
         if ax is not None:
-            return contributions(result, ax=ax, level=level, theme=theme)
-        return pairs(result, level=level, theme=theme)
+            return contributions(result, ax=ax, level=level)
+        return pairs(result, level=level)
     if shape == "rows":
-        return contributions(result, ax=ax, level=level, theme=theme)
+        return contributions(result, ax=ax, level=level)
     draw, size = SHAPES[shape]
-    with canvas(ax, theme, size) as (ax, colours):
+    with canvas(ax, size) as (ax, colours):
         return draw(ax, result, problem, level, colours)
 
 
@@ -179,18 +175,16 @@ KINDS: dict[str, Callable[..., Any]] = {
 }
 
 
-def picture(
-    result: TestResult, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None
-) -> Any:
+def picture(result: TestResult, kind: str | None = None, *, ax: Axes | None = None) -> Any:
     """The picture of this kind; None: where the model fails if that is seen, else members, else the null."""
     if kind is not None:
         if not isinstance(kind, str) or kind not in KINDS:
             raise must("kind", f"one of {', '.join(map(repr, KINDS))}, or None", kind)
-        return KINDS[kind](result, ax=ax, theme=theme)
+        return KINDS[kind](result, ax=ax)
     rest = members if result.members else null_distribution
     if not result.asked or result.undefined:
-        return rest(result, ax=ax, theme=theme)
+        return rest(result, ax=ax)
     try:
-        return where(result, ax=ax, theme=theme)
+        return where(result, ax=ax)
     except Explained:  # some operators see nothing but what was observed
-        return rest(result, ax=ax, theme=theme)
+        return rest(result, ax=ax)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from goodstein.results.result import TestResult
 
 
-def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
+def null_distribution(result: TestResult, *, ax: Axes | None = None) -> Axes:
     """Histogram of the null distribution with the statistic and the 5 % critical value marked.
 
     Parameters
@@ -23,8 +23,6 @@ def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str 
         What :func:`goodstein.ksd_test` returned.
     ax
         Axes to draw on; None makes a new figure.
-    theme
-        "light" or "dark"; None takes the colours of letters and paper from matplotlib's settings.
 
     Examples
     --------
@@ -34,7 +32,7 @@ def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str 
     >>> gs.plot.null_distribution(result).get_xlabel()
     'KSD², U-statistic'
     """
-    with canvas(ax, theme, (6.4, 3.6)) as (ax, colours):
+    with canvas(ax, (6.4, 3.6)) as (ax, colours):
         draws = result.null_distribution
         if len(draws):  # a test may be undefined
             critical = float(np.quantile(draws, 0.95))

@@ -35,14 +35,14 @@ MOST_COLUMNS = 8
 DASHES = ("-", "--", "-.", ":")
 
 
-def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None) -> Axes:
+def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95) -> Axes:
     """The share of data below each quantile of the model, less what the model says, in simultaneous bands.
 
     Parameters
     ----------
     result
         A result with its data; or values of a probability transform, (n,), uniform under the model.
-    ax, theme
+    ax
         As in :func:`null_distribution`.
     level
         Probability that a true model stays in the bands everywhere, in all columns together.
@@ -55,7 +55,7 @@ def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme
     >>> gs.plot.transform(u).get_title(loc="left")
     'Within the bands'
     """
-    with canvas(ax, theme) as (ax, colours):
+    with canvas(ax) as (ax, colours):
         curves, notes = _curves(result, level)
         z, _, low, high, _ = curves[0]
         together = "places" if len(curves) == 1 else "places and columns"
