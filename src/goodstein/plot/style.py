@@ -44,8 +44,6 @@ COORDINATES = re.compile(r' [dxy]="[^"]*"')
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """Digits of a coordinate that nobody sees."""
 
-SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8a8a", "#a6761d")
-
 FIRST = ("data", "observations", "Kaplan–Meier")
 """What a legend names first."""
 

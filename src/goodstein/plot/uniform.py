@@ -17,7 +17,7 @@ from goodstein.errors import InputError
 from goodstein.nulls.base import as_null
 from goodstein.plot.axis import model_draws
 from goodstein.plot.bands import bands, places, ranks
-from goodstein.plot.style import SERIES, bare, canvas, finish, names_of
+from goodstein.plot.style import bare, canvas, finish, names_of
 from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
 from goodstein.types import Array
@@ -32,6 +32,7 @@ DRAWS = 20_000
 SIMULATED = 999
 """Data sets like censored ones."""
 MOST_COLUMNS = 8
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8a8a", "#a6761d")
 DASHES = ("-", "--", "-.", ":")
 
 
