@@ -1,6 +1,6 @@
 """Draw the pictures of the documentation: `python docs/pictures.py` in the test environment.
 
-`python docs/pictures.py folder dark` draws them as PNG files for a look, in the theme named.
+`python docs/pictures.py folder` draws them as PNG files for a look.
 """
 
 from __future__ import annotations
@@ -91,14 +91,6 @@ def counts() -> gs.TestResult:
     return gs.ksd_test(frame(accidents, "accidents"), gs.families.Poisson.fit(accidents), rng=1)
 
 
-def board() -> gs.TestResult:
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 5, 500)
-    b = np.where(rng.random(500) < 0.4, a, rng.integers(0, 5, 500))
-    model = gs.families.CategoricalTable(np.full((5, 5), 1 / 25))
-    return gs.ksd_test(frame(np.column_stack([a, b]).astype(float), "mother", "daughter"), model, rng=1)
-
-
 def graph() -> gs.TestResult:
     import networkx
 
@@ -116,15 +108,6 @@ def patterns() -> gs.TestResult:
 def pattern() -> gs.TestResult:
     seedlings, window = gs.datasets.redwood(), gs.datasets.about("redwood").domain
     return gs.ksd_test(seedlings, gs.families.PoissonProcess.fit(seedlings, window), rng=1)
-
-
-def residuals() -> gs.TestResult:
-    rng = np.random.default_rng(2)
-    dose, arm = rng.uniform(-2, 2, 300), np.arange(300) % 2
-    covariates = frame(np.column_stack([dose, arm]), "dose", "arm")
-    durations = gs.Censored(rng.exponential(np.exp(0.5 * dose**2)), covariates=covariates)
-    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t / 2, name="constant hazard")
-    return gs.ksd_test(durations, model, rng=1)
 
 
 def conditional() -> gs.TestResult:
@@ -149,20 +132,6 @@ def aggregated() -> gs.TestResult:
     return gs.aggregated_test(x, gs.families.Normal(0, 1), rng=1)
 
 
-def power() -> Any:
-    def sign(x: np.ndarray, model: Any, *, rng: Any) -> float:
-        return float(scipy.stats.binomtest(int((x > 0).sum()), len(x)).pvalue)
-
-    def t(x: np.ndarray, model: Any, *, rng: Any) -> float:
-        return float(scipy.stats.ttest_1samp(np.ravel(x), 0.0).pvalue)
-
-    null = gs.families.Normal(0, 1)
-    cells = [
-        gs.Cell(null, gs.families.Normal(e, 1), 40, name=f"shift {e}", effect=e) for e in (0.1, 0.3, 0.5, 0.7)
-    ]
-    return gs.power_study(cells, {"sign test": sign, "t test": t}, trials=200, seed=1)
-
-
 def explanation() -> Any:
     return several().explain(rng=1)
 
@@ -178,7 +147,6 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "time": (time, "where"),
     "states": (states, "where"),
     "counts": (counts, "where"),
-    "board": (board, "where"),
     "graph": (graph, "where"),
     "patterns": (patterns, "where"),
     "pattern": (pattern, "where"),
@@ -189,33 +157,26 @@ PICTURES: dict[str, tuple[Callable[[], Any], str | None]] = {
     "members": (aggregated, "members"),
     "transform": (several, "transform"),
     "transform_durations": (time, "transform"),
-    "residuals": (residuals, "residuals"),
-    "power": (power, None),
     "findings": (explanation, None),
 }
 
 
-def draw(name: str, theme: str | None) -> Any:
+def draw(name: str) -> Any:
     make, kind = PICTURES[name]
     made = make()
-    if name == "power":
-        return gs.plot.power_curves(made, theme=theme)
-    if name == "findings":
-        return gs.plot.findings(made, theme=theme)
-    return made.plot(kind, theme=theme)
+    return gs.plot.findings(made) if name == "findings" else made.plot(kind)
 
 
-def main(folder: str | None = None, theme: str | None = None, *names: str) -> None:
+def main(folder: str | None = None, *names: str) -> None:
     matplotlib.use("Agg")
     if folder is None:
         readme().plot().figure.savefig(IMAGES / "trunks.png", dpi=110, facecolor="white")
     for name in names or PICTURES:
-        picture = draw(name, theme)
+        picture = draw(name)
         if folder is None:
             (IMAGES / f"{name}.svg").write_text(gs.plot.svg(picture), encoding="utf-8")
         else:
-            figure = getattr(picture, "figure", picture)
-            figure.savefig(Path(folder) / f"{name}{'_dark' if theme == 'dark' else ''}.png", dpi=80)
+            getattr(picture, "figure", picture).savefig(Path(folder) / f"{name}.png", dpi=80)
 
 
 if __name__ == "__main__":

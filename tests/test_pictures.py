@@ -21,10 +21,10 @@ from goodstein.plot.bands import PLACES, bands, coverage, places, ranks  # noqa:
 from goodstein.plot.choose import KINDS, shape_of  # noqa: E402
 from goodstein.plot.directions import hammer  # noqa: E402
 from goodstein.plot.durations import kaplan_meier  # noqa: E402
-from goodstein.plot.graph import residuals  # noqa: E402
+from goodstein.plot.graph import layout, residuals  # noqa: E402
 from goodstein.plot.plane import boundary, scatter  # noqa: E402
 from goodstein.plot.sides import words  # noqa: E402
-from goodstein.plot.style import INKS, MOST_POINTS, drawing, drawn_rows, safe  # noqa: E402
+from goodstein.plot.style import MOST_POINTS, drawing, drawn_rows, safe  # noqa: E402
 from goodstein.plot.triangle import composition, place  # noqa: E402
 from goodstein.plot.uniform import envelope  # noqa: E402
 from picture_cases import (  # noqa: E402  # noqa: E402
@@ -38,7 +38,6 @@ from picture_cases import (  # noqa: E402  # noqa: E402
     explanation,
     plane,
     polygon,
-    regression,
     several,
     states,
     triangle,
@@ -84,12 +83,12 @@ def distance(name: str, pixels: np.ndarray) -> float:
 @pytest.mark.skipif(matplotlib.__version_info__ < (3, 11), reason="earlier versions hatch in another way")
 @pytest.mark.parametrize("name", CASES)
 def test_pictures_are_like_the_stored_ones(name):
-    assert distance(name, drawn(CASES[name]("light"))) < TOLERANCE
+    assert distance(name, drawn(CASES[name]())) < TOLERANCE
 
 
 def test_another_picture_is_not_like_the_stored_one():
     other = gs.ksd_test(np.random.default_rng(3).normal(0.0, 1.0, 150), gs.families.Normal(0, 1), rng=1)
-    assert distance("axis", drawn(gs.plot.where(other, theme="light"))) > 2 * TOLERANCE
+    assert distance("axis", drawn(gs.plot.where(other))) > 2 * TOLERANCE
 
 
 def test_every_stored_image_has_its_case_and_all_are_small():
@@ -101,13 +100,13 @@ def test_every_stored_image_has_its_case_and_all_are_small():
 # --- every kind of data ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", INKS)
+@pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_is_cut_off_and_everything_can_be_read(name, theme):
-    picture = CASES[name](theme)
+def test_nothing_is_cut_off_and_everything_can_be_read(name, style):
+    with plt.style.context(style):
+        picture, paper = CASES[name](), np.array(matplotlib.colors.to_rgb(plt.rcParams["axes.facecolor"]))
     figure = getattr(picture, "figure", picture)
     figure.canvas.draw()
-    paper = np.array(matplotlib.colors.to_rgb(INKS[theme][1]))
     whole = figure.bbox
     for text in figure.findobj(matplotlib.text.Text):
         if not text.get_text() or not text.get_visible() or text.get_clip_on():
@@ -134,7 +133,7 @@ def contrast(first: np.ndarray, second: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", CASES)
 def test_files_are_small(name):
-    content = gs.plot.svg(CASES[name](None))
+    content = gs.plot.svg(CASES[name]())
     assert len(content.encode()) < LARGEST_FILE
     assert ET.fromstring(content).tag.endswith("svg")
 
@@ -149,7 +148,7 @@ def test_letters_keep_their_size():
 
 
 def test_the_ground_of_a_file_is_transparent():
-    root = ET.fromstring(gs.plot.svg(CASES["axis"]("dark")))
+    root = ET.fromstring(gs.plot.svg(CASES["axis"]()))
     (ground,) = [part for part in root.iter() if part.get("id") == "patch_1"]
     assert "fill: none" in next(iter(ground)).get("style")
 
@@ -337,6 +336,13 @@ def test_the_node_with_too_many_edges_is_marked():
     assert "more" in texts(ax)
 
 
+def test_nodes_stand_on_a_circle_where_nothing_places_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    spots = layout(np.eye(5, k=1) + np.eye(5, k=-1))
+    np.testing.assert_allclose(np.linalg.norm(spots, axis=1), 1.0)
+    assert len(np.unique(spots.round(9), axis=0)) == 5
+
+
 # --- simultaneous bands ---------------------------------------------------------------------------
 
 
@@ -457,8 +463,6 @@ def test_a_wrong_kind_is_answered_with_those_that_there_are():
     assert all(repr(kind) in str(error.value) for kind in KINDS)
     with pytest.raises(gs.errors.InputError, match="`kind` must be"):
         axis().plot(3)
-    with pytest.raises(gs.errors.InputError, match="`theme` must be"):
-        axis().plot(theme="blue")
     with pytest.raises(gs.errors.InputError, match="`level`"):
         gs.plot.where(axis(), level=2.0)
     with pytest.raises(gs.errors.InputError, match="must be axes or a figure"):
@@ -486,15 +490,16 @@ def test_given_axes_are_used_for_every_shape():
 
 def test_settings_of_matplotlib_are_respected_and_left_as_they_were():
     before = dict(plt.rcParams)
-    axis().plot(theme="dark")
+    axis().plot()
     assert dict(plt.rcParams) == before
-    with plt.style.context("dark_background"), drawing(None) as (_, colours):
-        assert colours.paper == INKS["dark"][1]
+    with plt.style.context("dark_background"):
+        ax = axis().plot()
+        assert ax.get_facecolor() == (0.0, 0.0, 0.0, 1.0) and ax.xaxis.label.get_color() == "white"
 
 
 @pytest.mark.parametrize("kind", [None, *KINDS])
 def test_without_matplotlib_every_kind_says_what_to_install(monkeypatch, kind):
-    result = {"members": collection, "residuals": regression}.get(kind, several)()
+    result = (collection if kind == "members" else several)()
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'^Plots need matplotlib: pip install "goodstein\[plot\]"\.$'):
         result.plot(kind)
@@ -510,7 +515,7 @@ def test_many_points_are_thinned_by_a_fixed_rule():
     np.testing.assert_array_equal(drawn_rows(10), np.arange(10))
     assert len(drawn_rows(0)) == 0
     x = np.random.default_rng(1).standard_normal((100_000, 2))
-    with drawing(None) as (_, colours):
+    with drawing() as (_, colours):
         _, ax = plt.subplots()
         scatter(ax, x[:, 0], x[:, 1], colours)
     assert len(ax.collections[0].get_offsets()) == MOST_POINTS

@@ -203,23 +203,6 @@ def test_it_says_what_it_found():
         found.n = 3
 
 
-def test_picture():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    found = gs.sample_size(NULL, Normal(0.5, 1), z_test, trials=100, rng=1)
-    ax = found.plot()
-    lines = {line.get_label(): line.get_xdata() for line in ax.lines}
-    low, high = found.interval
-    assert lines[f"n = {found.n} [{low}, {high}]"][0] == found.n
-    assert lines[f"Neyman–Pearson, n = {found.bound}"][0] == found.bound
-    assert len(ax.containers[0].lines[0].get_xdata()) == len(found.curve)
-    _, given = plt.subplots()
-    assert found.plot(given) is given
-    plt.close("all")
-
-
 # --- refusals -------------------------------------------------------------------------------------
 
 

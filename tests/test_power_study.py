@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 import threading
 import zlib
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -451,47 +450,6 @@ def test_csv_and_json(tmp_path):
     kept = {(entry["cell"], entry["law"], entry["test"]): entry["pvalues"] for entry in content["pvalues"]}
     np.testing.assert_array_equal(kept["shift 1", "null", "z"], FOUND.pvalues["shift 1", "null", "z"])
     assert list(tmp_path.glob("*.part")) == []
-
-
-@pytest.fixture
-def plt():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
-
-
-def test_pictures_show_power_intervals_and_bound(plt):
-    ax = FOUND.plot()
-    assert ax.get_xlabel() == "effect"
-    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
-    assert set(labels) == {"z", "coin", "always", "Neyman–Pearson bound", "level 0.05"}
-    (bound,) = [line for line in ax.lines if line.get_label() == "Neyman–Pearson bound"]
-    np.testing.assert_allclose(bound.get_xdata(), [0.5, 1.0])
-    np.testing.assert_allclose(
-        bound.get_ydata(), [FOUND.bound(name).value for name in ("shift 0.5", "shift 1")]
-    )
-    first = ax.containers[0].lines[0]
-    np.testing.assert_array_equal(
-        first.get_ydata(), [FOUND.power(name, "z").value for name in ("shift 0.5", "shift 1")]
-    )
-    by_n = study([shift(0.5, n=n, name=f"n {n}", effect=None) for n in (5, 10)], trials=5).plot()
-    assert by_n.get_xlabel() == "n"
-    _, given = plt.subplots()
-    mixed = [shift(0.5, effect=None), gs.Cell(Exponential(1), Exponential(3), 9, name="scale")]
-    assert study(mixed, trials=5).plot(given) is given
-    assert "z" in [text.get_text() for text in given.get_legend().get_texts()]
-    assert [text.get_text() for text in given.get_yticklabels()] == ["shift 0.5", "scale"]
-    sizes = study([gs.Cell(NULL, None, 9, name="null")], trials=5).plot()
-    assert sizes.get_xlabel() == "size"
-
-
-def test_pictures_need_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"goodstein\[plot\]"):
-        FOUND.plot()
 
 
 # --- refusals -------------------------------------------------------------------------------------

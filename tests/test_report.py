@@ -171,6 +171,8 @@ def test_the_same_result_makes_the_same_page_and_leaves_matplotlib_as_it_was(res
 
     before, settings = plt.get_fignums(), dict(plt.rcParams)
     assert page_of(result) == text_of(written)
+    with plt.style.context("dark_background"):
+        assert page_of(result) == text_of(written)
     assert plt.get_fignums() == before and dict(plt.rcParams) == settings
 
 

@@ -686,7 +686,7 @@ def test_the_covariate_whose_form_is_wrong_is_named(bent):
     assert failing and all("dose" in view for view in failing)
     assert not any("arm is 0" in finding.view and "," not in finding.view for finding in explanation.findings)
     assert not any("fitted" in note for note in explanation.notes)
-    assert result.plot().get_title(loc="left") == "Beyond the bands: dose"
+    assert any("dose" in text.get_text() for text in result.plot().texts)
     with pytest.raises(gs.InputError, match="no probability transform"):
         result.plot("transform")
     with pytest.raises(gs.InputError, match="counts who is at risk"):
@@ -740,10 +740,7 @@ def test_ratios_are_of_events_seen_and_expected():
 def test_a_true_model_stays_within_the_bands():
     result = gs.ksd_test(draw(150), MODEL, rng=1)
     assert result.plot("transform").get_title(loc="left") == "Within the bands"
-    assert result.plot().get_title(loc="left") == "Within the bands"
-    alone = gs.ksd_test(np.arange(1.0, 30.0) / 9, gs.families.Exponential(2.0), rng=1)
-    with pytest.raises(gs.InputError, match="these have none"):
-        alone.plot("residuals")
+    assert result.plot().get_title(loc="left") == "Nothing fails that was looked at"
     with pytest.raises(gs.InputError, match="late entry or covariates"):
         result.tolerance()
 

@@ -139,9 +139,9 @@ class CheckResult(Report):
             raise InputError(self.missing.get("explanation", "Nothing is known of what fails."))
         return self.explanation
 
-    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None) -> Any:
         """A picture of the test, as :meth:`TestResult.plot` draws it; needs ``goodstein[plot]``."""
-        return self.test.plot(kind, ax=ax, theme=theme)
+        return self.test.plot(kind, ax=ax)
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write a report of one page, which needs nothing else; the file is written whole or not at all.

@@ -129,7 +129,7 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
 def _place(options: dict[str, Any], observed: Observed | None) -> Domain | None:
     dim = None if observed is None else observed.dim
     if options.get("region") is not None:
-        return region_of(options["region"], options.get("planar", False))
+        return region_of(options["region"])
     if options.get("domain") is not None:
         return place_of(options["domain"], dim)
     return None if observed is None else observed.domain

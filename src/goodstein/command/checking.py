@@ -45,7 +45,7 @@ from goodstein.command.pictures import PLOT, draw, drawable, left_out
 def command(data: str, model: str, explain: bool, output: str | None, **options: Any) -> None:
     """Check whether MODEL fits DATA: is a test valid, does it reject, what fails, and how wrong is it.
 
-    DATA is a file (CSV, TSV, JSON, NPY, NPZ, Parquet, Arrow), - for standard input, or dataset:NAME. MODEL is
+    DATA is a file (CSV, TSV, JSON, NPY, Parquet), - for standard input, or dataset:NAME. MODEL is
     a name with parameters, such as normal:mean=0,cov=1, a name with --fit, or file.py:name.
     """
     path = None if output is None else writable(output, ".html", ".json")

@@ -21,7 +21,6 @@ COMMANDS = {
     "fit": deferred("goodstein.command.fitting"),
     "power": deferred("goodstein.command.planning"),
     "datasets": deferred("goodstein.command.listing"),
-    "completion": deferred("goodstein.command.completing"),
 }
 """Commands, in the order in which they are listed, and their modules."""
 

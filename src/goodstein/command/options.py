@@ -10,7 +10,6 @@ from click.shell_completion import CompletionItem
 
 from goodstein.command.observations import SHIPPED, Choice
 from goodstein.command.reading import Layout
-from goodstein.command.sources import KINDS
 from goodstein.lazy import deferred
 
 datasets = deferred("goodstein.datasets.catalogue")
@@ -41,9 +40,6 @@ DATA = [
     ),
     click.option("--shuffle", is_flag=True, help="Take the rows in random order."),
     click.option("--rows", type=int, metavar="N", help="Read the first N rows only."),
-    click.option(
-        "--format", "kind", type=click.Choice(KINDS), help="What the file is, if its ending misleads."
-    ),
     click.option("--delimiter", metavar="C", help="What separates the cells of a text file."),
     click.option("--no-header", is_flag=True, help="The first line is data; columns are called 0, 1, …"),
 ]
@@ -51,9 +47,6 @@ PLACE = [
     click.option("--domain", metavar="NAME", help="Where the data may lie: box:0,1, simplex, sphere, …"),
     click.option(
         "--region", metavar="FILE", help="The same, a polygon: GeoJSON, a table of vertices, a shapefile."
-    ),
-    click.option(
-        "--planar", is_flag=True, help="The region's coordinates are planar, whatever GeoJSON says."
     ),
 ]
 FIT = [click.option("--fit", is_flag=True, help="Fit the models to the data; parameters are then options.")]
@@ -120,4 +113,4 @@ def choice_of(options: dict[str, Any]) -> Choice:
         delimiter = "\t"
     if delimiter is not None and (len(delimiter) != 1 or delimiter in "\r\n\"'"):
         raise click.UsageError("--delimiter is one character, such as ';' or tab")
-    return Choice(**own, layout=Layout(options["kind"], delimiter, not options["no_header"]))
+    return Choice(**own, layout=Layout(delimiter, not options["no_header"]))

@@ -105,11 +105,11 @@ def _box(spec: Spec, dim: int | None) -> Box:
         raise error.told("--domain", before=f"{short(spec.text)}: ") from None
 
 
-def region_of(text: str, planar: bool) -> Domain:
+def region_of(text: str) -> Domain:
     """The polygon in a file: GeoJSON, the vertices in a table, or what geopandas reads."""
     try:
         if text.lower().endswith(SHAPEFILES):
-            return _from_geopandas(text, planar)
+            return _from_geopandas(text)
         source = find(text)
         if source.kind != "json":
             table = read(text, Wanted(None), Layout())
@@ -118,17 +118,15 @@ def region_of(text: str, planar: bool) -> Domain:
         found = load(source)
         if not isinstance(found, dict) or "type" not in found:
             raise InputError(f"{source.name} is no GeoJSON.", remedy="It needs a polygon with coordinates.")
-        if planar:
-            found = {**found, "crs": {"type": "name", "properties": {"name": "planar"}}}
         return Polygon(found)
     except DomainError as error:
         remedy = error.remedy
         if error.argument == "shape" and "longitudes" in error.reason:
-            remedy = "If they are planar already, pass --planar."
+            remedy = "If they are planar already, save the vertices as a CSV file."
         raise error.told("--region", remedy=remedy) from None
 
 
-def _from_geopandas(text: str, planar: bool) -> Domain:
+def _from_geopandas(text: str) -> Domain:
     find_file(text)
     try:
         import geopandas
@@ -141,7 +139,7 @@ def _from_geopandas(text: str, planar: bool) -> Domain:
         frame = geopandas.read_file(text)
     except Exception as error:  # of the drivers below it, of many kinds
         raise InputError(f"--region: {quoted(text)} cannot be read: {short(str(error), 120)}.") from None
-    return Polygon(frame.set_crs(None, allow_override=True) if planar else frame)
+    return Polygon(frame)
 
 
 def find_file(text: str) -> None:

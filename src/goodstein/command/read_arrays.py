@@ -1,50 +1,43 @@
-"""Arrays of NumPy in files, NPY and NPZ; nothing is unpickled, and headers are read before numbers."""
+"""Arrays of NumPy in files, NPY; nothing is unpickled, and the header is read before the numbers."""
 
 from __future__ import annotations
 
 import math
-import zipfile
-import zlib
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
 
-from goodstein.command.escaping import quoted, short
+from goodstein.command.escaping import short
 from goodstein.command.sources import MOST_NUMBERS, Source
 from goodstein.command.table import Column, Table, Wanted, as_numbers, as_word, choose
 from goodstein.errors import InputError
 
-MOST_ARRAYS = 10_000
-"""Arrays in one file."""
 
-
-def read_arrays(source: Source, wanted: Wanted) -> Table:
-    """The columns of an array (n, d), of a structured one, or of several arrays (n,) with names."""
+def read_array(source: Source, wanted: Wanted) -> Table:
+    """The columns of an array (n, d), or of a structured one."""
     with source.opened() as file:
         try:
-            if source.kind == "npy":
-                arrays = {"": _read(file, source.name, source.size)}
-            else:
-                arrays = _unpacked(file, source.name)
-        except (
-            ValueError,
-            EOFError,
-            zipfile.BadZipFile,
-            zlib.error,
-            NotImplementedError,
-            RuntimeError,
-        ) as error:
+            array = _read(file, source.name, source.size)
+        except (ValueError, EOFError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"{source.name} is damaged: {short(str(error), 100)}.") from None
-    columns, named = _columns(arrays, source.name)
+    if array.dtype.names:
+        columns = {name: array[name].reshape(-1) for name in array.dtype.names}
+    elif array.ndim in (1, 2):
+        table = array[:, None] if array.ndim == 1 else array
+        columns = {str(k): column for k, column in enumerate(table.T)}
+    else:
+        shape = "one number" if not array.ndim else f"an array of shape {array.shape}"
+        remedy = "Save an array (n, d), one row for each observation."
+        raise InputError(f"{source.name} holds {shape}.", remedy=remedy)
     names = list(columns)
     made = {}
     for k in choose(names, wanted, source.name):
         values = columns[names[k]][: wanted.rows]
         made[names[k]] = as_column(values, names[k] in wanted.words)
-    return Table(source.name, made, named)
+    return Table(source.name, made, bool(array.dtype.names))
 
 
 def as_column(values: np.ndarray[Any, Any], words: bool) -> Column:
@@ -76,41 +69,3 @@ def _read(file: BinaryIO, name: str, size: int) -> np.ndarray[Any, Any]:
         raise InputError(f"{name} is damaged: it says that it holds more numbers than there are bytes.")
     content = file.read(count * kind.itemsize)
     return np.frombuffer(content, kind, count).reshape(shape, order="F" if order else "C")
-
-
-def _unpacked(file: BinaryIO, name: str) -> dict[str, np.ndarray[Any, Any]]:
-    with zipfile.ZipFile(file) as archive:
-        members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
-        if not members or len(members) > MOST_ARRAYS:
-            raise InputError(
-                f"{name} holds {len(members)} arrays of NumPy.", remedy="Save one, or a few columns."
-            )
-        found, total = {}, 0
-        for member in members:
-            total += member.file_size
-            if total > 8 * MOST_NUMBERS:
-                raise InputError(f"{name} unpacks to more than is read.", remedy="Save fewer rows.")
-            with archive.open(member) as part:
-                array = _read(part, f"{name}, {quoted(member.filename)}", member.file_size)  # type: ignore[arg-type]
-            found[member.filename.removesuffix(".npy")] = array
-    return found
-
-
-def _columns(arrays: dict[str, np.ndarray[Any, Any]], source: str) -> tuple[dict[str, Any], bool]:
-    if len(arrays) == 1:
-        (array,) = arrays.values()
-        if array.dtype.names:
-            return {name: array[name].reshape(-1) for name in array.dtype.names}, True
-        if array.ndim in (1, 2):
-            table = array[:, None] if array.ndim == 1 else array
-            return {str(k): table[:, k] for k in range(table.shape[1])}, False
-        shape = "one number" if not array.ndim else f"an array of shape {array.shape}"
-        raise InputError(
-            f"{source} holds {shape}.", remedy="Save an array (n, d), one row for each observation."
-        )
-    shapes = {array.shape for array in arrays.values()}
-    if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-        listed = ", ".join(f"{quoted(name, 20)} {array.shape}" for name, array in list(arrays.items())[:6])
-        remedy = "Save one array (n, d), or columns (n,) of equal length."
-        raise InputError(f"{source} holds arrays of different kinds: {listed}.", remedy=remedy)
-    return dict(arrays), True

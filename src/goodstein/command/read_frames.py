@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, through polars or pyarrow, whichever is installed."""
+"""Parquet files, through polars or pyarrow, whichever is installed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from goodstein.command.table import Table, Wanted, choose
 from goodstein.errors import InputError
 
 
-def read_frames(source: Source, wanted: Wanted) -> Table:
-    """The columns of a Parquet or Arrow file; the others are not read."""
+def read_parquet(source: Source, wanted: Wanted) -> Table:
+    """The columns of a Parquet file; the others are not read."""
     library = _library()
     with source.opened() as file:
         try:
-            names, rows = library.header(file, source.kind)
+            names, rows = library.header(file)
             rows = rows if wanted.rows is None else min(rows, wanted.rows)
             chosen = [names[k] for k in choose(names, wanted, source.name)]
             if rows * len(chosen) > MOST_NUMBERS:
@@ -28,7 +28,7 @@ def read_frames(source: Source, wanted: Wanted) -> Table:
                     remedy="Name fewer --columns, or read the beginning: --rows 1000000.",
                 )
             file.seek(0)
-            frame = library.columns(file, source.kind, chosen, rows)
+            frame = library.columns(file, chosen, rows)
         except InputError:
             raise
         except Exception as error:  # both have many kinds of their own
@@ -51,42 +51,28 @@ class _Polars:
     def __init__(self, polars: Any) -> None:
         self.polars = polars
 
-    def header(self, file: Any, kind: str) -> tuple[list[str], int]:
-        schema = self.polars.read_parquet_schema if kind == "parquet" else self.polars.read_ipc_schema
-        names = list(schema(file))
+    def header(self, file: Any) -> tuple[list[str], int]:
+        names = list(self.polars.read_parquet_schema(file))
         file.seek(0)
-        scan = self.polars.scan_parquet if kind == "parquet" else self.polars.scan_ipc
-        return names, int(scan(file).select(self.polars.len()).collect().item())
+        return names, int(self.polars.scan_parquet(file).select(self.polars.len()).collect().item())
 
-    def columns(self, file: Any, kind: str, names: list[str], rows: int) -> Any:
-        scan = self.polars.scan_parquet if kind == "parquet" else self.polars.scan_ipc
-        return _narwhals(scan(file).select(names).head(rows).collect())
+    def columns(self, file: Any, names: list[str], rows: int) -> Any:
+        return _narwhals(self.polars.scan_parquet(file).select(names).head(rows).collect())
 
 
 class _PyArrow:
     """Reading with pyarrow."""
 
-    def header(self, file: Any, kind: str) -> tuple[list[str], int]:
-        if kind == "parquet":
-            from pyarrow.parquet import ParquetFile
+    def header(self, file: Any) -> tuple[list[str], int]:
+        from pyarrow.parquet import ParquetFile
 
-            found = ParquetFile(file)
-            return list(found.schema_arrow.names), int(found.metadata.num_rows)
-        from pyarrow.ipc import open_file
+        found = ParquetFile(file)
+        return list(found.schema_arrow.names), int(found.metadata.num_rows)
 
-        batches = open_file(file)
-        return list(batches.schema.names), sum(
-            batches.get_batch(k).num_rows for k in range(batches.num_record_batches)
-        )
+    def columns(self, file: Any, names: list[str], rows: int) -> Any:
+        from pyarrow.parquet import read_table
 
-    def columns(self, file: Any, kind: str, names: list[str], rows: int) -> Any:
-        if kind == "parquet":
-            from pyarrow.parquet import read_table
-
-            return _narwhals(read_table(file, columns=names).slice(0, rows))
-        from pyarrow.ipc import open_file
-
-        return _narwhals(open_file(file).read_all().select(names).slice(0, rows))
+        return _narwhals(read_table(file, columns=names).slice(0, rows))
 
 
 def _narwhals(frame: Any) -> Any:
@@ -106,5 +92,5 @@ def _library() -> Any:
         import pyarrow  # noqa: F401
     except ImportError:
         remedy = 'pip install "goodstein[io]", or save the table as CSV.'
-        raise InputError("Parquet and Arrow files need polars or pyarrow:", remedy=remedy) from None
+        raise InputError("Parquet files need polars or pyarrow:", remedy=remedy) from None
     return _PyArrow()

@@ -36,29 +36,23 @@ ENDINGS = {
     "json": "json",
     "geojson": "json",
     "npy": "npy",
-    "npz": "npz",
     "parquet": "parquet",
     "pq": "parquet",
-    "arrow": "arrow",
-    "feather": "arrow",
-    "ipc": "arrow",
 }
-KINDS = tuple(dict.fromkeys(ENDINGS.values()))
 
 BEGINNINGS = {
     b"PAR1": "parquet",
-    b"ARROW1": "arrow",
     b"\x93NUMPY": "npy",
 }
 """With what files of a kind begin."""
 
 FOREIGN = {
-    b"PK\x03\x04": ("a zip archive, as spreadsheets are", "Save it as CSV, or unpack it."),
+    b"PK\x03\x04": ("a zip archive, as spreadsheets and NPZ files are", "Save it as CSV, or unpack it."),
     b"\x1f\x8b": ("compressed with gzip", "Unpack it first."),
     b"\x80\x04": ("a pickle, which could run anything", "Save the numbers as CSV, NPY or Parquet."),
     b"\x80\x05": ("a pickle, which could run anything", "Save the numbers as CSV, NPY or Parquet."),
     b"\x89HDF": ("an HDF5 file", "Save the table as CSV or Parquet."),
-    b"\xff\xff\xff\xff": ("a stream of Arrow", "Save it as an Arrow file (Feather) or as Parquet."),
+    b"ARROW1": ("an Arrow file", "Save it as Parquet."),
     b"SQLite": ("a database", "Export the table as CSV."),
     b"\xd0\xcf\x11\xe0": ("an old spreadsheet", "Save it as CSV."),
     b"%PDF": ("a PDF document", "Save the table as CSV."),
@@ -94,14 +88,14 @@ class Source:
             raise InputError(reason, remedy=remedy)
 
 
-def find(text: str, kind: str | None = None) -> Source:
-    """The source that a user names, ``-`` for standard input; its kind is seen by its ending or beginning."""
+def find(text: str) -> Source:
+    """The source that a user names, ``-`` for standard input; its kind is known by ending and beginning."""
     if text == "-":
         if sys.stdin is None or sys.stdin.isatty():
             what = "closed" if sys.stdin is None else "a terminal"
             raise InputError(f"standard input is {what}.", remedy="Pipe data into it, or name a file.")
         stream: BinaryIO = sys.stdin.buffer
-        return _of_stream(stream, "standard input", kind)
+        return _of_stream(stream, "standard input")
     path, name = Path(text), short(text, 200)
     with _reported(name):
         found = os.stat(path)
@@ -109,15 +103,15 @@ def find(text: str, kind: str | None = None) -> Source:
             raise InputError(f"{name} is a folder.", remedy="Name a file in it.")
         with open(path, "rb") as file:
             if not stat.S_ISREG(found.st_mode):
-                return _of_stream(file, name, kind)
+                return _of_stream(file, name)
             head = file.read(HEAD)
     ending = path.suffix.lstrip(".").lower()
     if not found.st_size:
         raise _empty(name)
-    return Source(name, _kind(head, kind, ending, name), found.st_size, path)
+    return Source(name, _kind(head, ending, name), found.st_size, path)
 
 
-def _of_stream(stream: BinaryIO, name: str, kind: str | None) -> Source:
+def _of_stream(stream: BinaryIO, name: str) -> Source:
     content = stream.read(MOST_TEXT + 1)
     if len(content) > MOST_TEXT:
         raise InputError(
@@ -126,41 +120,31 @@ def _of_stream(stream: BinaryIO, name: str, kind: str | None) -> Source:
         )
     if not content.strip():
         raise _empty(name)
-    return Source(name, _kind(content[:HEAD], kind, "", name), len(content), None, content)
+    return Source(name, _kind(content[:HEAD], "", name), len(content), None, content)
 
 
-def _kind(head: bytes, kind: str | None, ending: str, name: str) -> str:
-    """What a file is, by what was said, by its ending and by how it begins, which must agree."""
-    said = kind or ENDINGS.get(ending)
+def _kind(head: bytes, ending: str, name: str) -> str:
+    """What a file is, by its ending and by how it begins, which must agree."""
+    said = ENDINGS.get(ending)
     seen = next((found for mark, found in BEGINNINGS.items() if head.startswith(mark)), None)
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if seen is None and said == "npz" and head.startswith(b"PK"):
-        return "npz"
-    if seen is None and text[:1] in (b"{", b"[") and said in (None, "json"):
-        return "json"
-    what, remedy = next((words for mark, words in FOREIGN.items() if head.startswith(mark)), ("", ""))
-    if seen is None and not what and b"\0" in head:
-        what, remedy = "no text, for it holds zero bytes", "Name a file of one of the kinds that are read."
-    if what and seen is None:
-        raise InputError(f"{name} is {what}.", remedy=remedy)
+    if seen is None and head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+        seen = "json"
+    if seen is None:
+        what, remedy = next((words for mark, words in FOREIGN.items() if head.startswith(mark)), ("", ""))
+        if not what and b"\0" in head:
+            what, remedy = (
+                "no text, for it holds zero bytes",
+                "Name a file of one of the kinds that are read.",
+            )
+        if what:
+            raise InputError(f"{name} is {what}.", remedy=remedy)
     if said is None:
         if ending and seen is None:
-            remedy = f"Say what it is: --format {'|'.join(KINDS)}. {nearest(ending, ENDINGS)}"
+            remedy = f"Rename it, if it is a table of text. {nearest(ending, ENDINGS)}"
             raise InputError(f"{name}: files that end in .{short(ending, 20)} are not known.", remedy=remedy)
         return seen or "csv"
-    binary = said in ("parquet", "arrow", "npy", "npz")
-    if seen != (said if binary else None):
-        real = seen or ("JSON" if text[:1] in (b"{", b"[") else "text")
-        end = f"ends in .{ending}" if kind is None else f"was called {kind}"
-        remedy = f"Rename it, or say what it is: --format {seen or ('json' if real == 'JSON' else 'csv')}."
-        raise InputError(f"{name} {end}, but it is {real}.", remedy=remedy)
-    if said == "json" and text[:1] not in (b"{", b"["):
-        raise InputError(
-            f"{name} is said to be JSON, but it begins with {quoted(text[:20].decode('utf-8', 'replace'))}.",
-            remedy="Say what it is: --format csv.",
-        )
-    if said in ("csv", "tsv") and text[:1] in (b"{", b"[") and kind is None:
-        raise InputError(f"{name} ends in .{ending}, but it is JSON.", remedy="Pass --format json.")
+    if seen != (None if said in ("csv", "tsv") else said):
+        raise InputError(f"{name} ends in .{ending}, but it is {seen or 'text'}.", remedy="Rename it.")
     return said
 
 

@@ -50,7 +50,7 @@ METHODS = {
 def command(data: str, model: str, **options: Any) -> None:
     """Test whether MODEL fits DATA.
 
-    DATA is a file (CSV, TSV, JSON, NPY, NPZ, Parquet, Arrow), - for standard input, or dataset:NAME. MODEL is
+    DATA is a file (CSV, TSV, JSON, NPY, Parquet), - for standard input, or dataset:NAME. MODEL is
     a name with parameters, such as normal:mean=0,cov=1, a name with --fit, or file.py:name.
     """
     picture = drawable(options["plot"])

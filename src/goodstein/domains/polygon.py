@@ -37,7 +37,8 @@ class Polygon(Frozen, Domain):
         A sequence of vertices (n, 2), in either orientation, closed or not; a shapely
         Polygon; a geopandas column; or a GeoJSON-like mapping. Coordinates must be planar:
         longitudes and latitudes are refused where they can be recognised, that is in
-        geopandas columns with a geographic reference system and in GeoJSON.
+        geopandas columns with a geographic reference system and in GeoJSON, all of whose coordinates are
+        within ±180 and ±90.
     holes
         Vertices of each hole, where ``shape`` is a sequence of vertices.
 

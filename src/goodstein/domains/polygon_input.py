@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,10 +11,6 @@ from goodstein.constraints import numbers
 from goodstein.errors import DomainError, must
 from goodstein.types import Array, ArrayLike
 from goodstein.validation import is_frame
-
-# Names of the reference systems in degrees that the old `crs` member of GeoJSON carries:
-# "urn:ogc:def:crs:OGC:1.3:CRS84", "EPSG:4326" and their like (EPSG gives degrees 4001-4999).
-GEOGRAPHIC = re.compile(r"(CRS:?8[34]|EPSG:+(?:[\d.]*:)?4\d{3})$", re.IGNORECASE)
 
 WHY_PROJECT = (
     "the coordinates are longitudes and latitudes, in which distances and densities have no meaning. "
@@ -108,8 +103,8 @@ def _as_ring(vertices: ArrayLike, name: str) -> Array:
 def _from_geojson(shapely: Any, document: Mapping[str, Any]) -> Sequence[Any]:
     """The geometries of a GeoJSON object, unless their coordinates are degrees.
 
-    RFC 7946 makes all coordinates longitudes and latitudes, but files in metres exist; these
-    leave the range of degrees or name their reference system in a member ``crs``.
+    RFC 7946 makes all coordinates longitudes and latitudes. Files in metres exist, and are recognised by
+    coordinates beyond ±180 and ±90.
     """
     from shapely.geometry import shape as from_mapping
 
@@ -119,23 +114,12 @@ def _from_geojson(shapely: Any, document: Mapping[str, Any]) -> Sequence[Any]:
         raise DomainError(f"`shape` cannot be read as GeoJSON: {error!r}.") from None
     if not geometries:
         return []
-    name = _system_name(document)
     west, south, east, north = shapely.total_bounds(geometries)
-    in_degrees = west >= -180 and south >= -90 and east <= 360 and north <= 90
-    if in_degrees and (not name or GEOGRAPHIC.search(name)):
+    if west >= -180 and south >= -90 and east <= 180 and north <= 90:
         remedy = "If they are planar already, pass shapely.geometry.shape(...)."
         reason = f"{WHY_PROJECT}, for example with pyproj or geopandas."
         raise DomainError(reason, argument="shape", remedy=remedy)
     return geometries
-
-
-def _system_name(document: Mapping[str, Any]) -> str:
-    """What the member ``crs`` calls the reference system, empty where it is not there."""
-    system = document.get("crs")
-    if isinstance(system, Mapping):
-        properties = system.get("properties")
-        system = properties.get("name") if isinstance(properties, Mapping) else None
-    return system if isinstance(system, str) else ""
 
 
 def _geometries(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -3,11 +3,8 @@
 from goodstein.plot.choose import where as where
 from goodstein.plot.collection import members as members
 from goodstein.plot.effects import findings as findings
-from goodstein.plot.martingale import residuals as residuals
 from goodstein.plot.matrix import pairs as pairs
 from goodstein.plot.null import null_distribution as null_distribution
 from goodstein.plot.observations import contributions as contributions
-from goodstein.plot.rates import power_curves as power_curves
-from goodstein.plot.rates import sample_size_curve as sample_size_curve
 from goodstein.plot.style import svg as svg
 from goodstein.plot.uniform import transform as transform

@@ -18,14 +18,13 @@ from goodstein.graphs.data import Graph
 from goodstein.patterns.data import Patterns
 from goodstein.patterns.single import Pattern
 from goodstein.plot.axis import along_axis
-from goodstein.plot.cells import MOST_LEVELS, over_board, over_states
+from goodstein.plot.cells import over_states
 from goodstein.plot.collection import members
 from goodstein.plot.counts import over_counts
 from goodstein.plot.directions import around_circle, over_sphere
 from goodstein.plot.durations import over_time
 from goodstein.plot.effects import findings
 from goodstein.plot.graph import over_graph
-from goodstein.plot.martingale import residuals
 from goodstein.plot.matrix import pairs
 from goodstein.plot.null import null_distribution
 from goodstein.plot.observations import contributions
@@ -51,7 +50,6 @@ SHAPES: dict[str, tuple[Callable[..., Any], tuple[float, float]]] = {
     "time": (over_time, (6.4, 4.8)),
     "states": (over_states, (6.4, 4.2)),
     "counts": (over_counts, (6.4, 4.4)),
-    "board": (over_board, (5.6, 6.0)),
     "graph": (over_graph, (6.0, 6.2)),
     "pattern": (over_pattern, (6.0, 5.6)),
 }
@@ -62,15 +60,13 @@ FEW_LEVELS = 6
 
 
 @draws("asked")
-def where(
-    result: TestResult, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None
-) -> Any:
+def where(result: TestResult, *, ax: Axes | None = None, level: float = 0.95) -> Any:
     """Where the model fails: regions with more data than it allows, and with less.
 
     Over an axis, a plane region with its outline, a triangle, a circle, a sphere, time, the states of a
     lattice or the nodes of a graph, whatever the data are. Several dimensions are drawn in pairs, point
-    patterns one by one. Sites of a lattice with a few levels, whose places say nothing, are told as
-    :func:`findings`.
+    patterns one by one. Durations with covariates, and sites of a lattice with a few levels, whose places say
+    nothing, are told as :func:`findings`.
 
     Parameters
     ----------
@@ -80,8 +76,6 @@ def where(
         Axes to draw on; None makes a new figure.
     level
         Level of confidence of the limits, for all places together.
-    theme
-        "light" or "dark"; None takes the colours of letters and paper from matplotlib's settings.
 
     Returns
     -------
@@ -100,24 +94,22 @@ def where(
     problem = result.asked[0]
     if shape == "patterns":
         if ax is not None:
-            return contributions(result, ax=ax, level=level, theme=theme)
-        with drawing(theme) as (plt, colours):
+            return contributions(result, ax=ax, level=level)
+        with drawing() as (plt, colours):
             return over_patterns(plt, result, problem, level, colours)
     if shape == "findings":
         try:
-            return findings(result.explain(level=1.0 - level), ax=ax, theme=theme)
+            return findings(result.explain(level=1.0 - level), ax=ax)
         except InputError:  # there are too few rows for that, or they have weights
-            shape = "pairs"
+            shape = "pairs" if isinstance(problem.data, Points) else "rows"
     if shape == "pairs":
         if ax is not None:
-            return contributions(result, ax=ax, level=level, theme=theme)
-        return pairs(result, level=level, theme=theme)
-    if shape == "residuals":
-        return residuals(result, ax=ax, level=level, theme=theme)
+            return contributions(result, ax=ax, level=level)
+        return pairs(result, level=level)
     if shape == "rows":
-        return contributions(result, ax=ax, level=level, theme=theme)
+        return contributions(result, ax=ax, level=level)
     draw, size = SHAPES[shape]
-    with canvas(ax, theme, size) as (ax, colours):
+    with canvas(ax, size) as (ax, colours):
         return draw(ax, result, problem, level, colours)
 
 
@@ -130,7 +122,7 @@ def shape_of(result: TestResult) -> str:
         )
     data, domain = result.asked[0].data, result.asked[0].domain
     if isinstance(data, Censored) and data.covariates is not None:
-        return "residuals"
+        return "findings"
     kinds = {Censored: "time", Graph: "graph", Patterns: "patterns", Pattern: "pattern"}
     for kind, shape in kinds.items():
         if isinstance(data, kind):
@@ -146,10 +138,8 @@ def shape_of(result: TestResult) -> str:
 def _of_domain(domain: Any) -> str:
     d = domain.dim
     if isinstance(domain, Lattice):
-        small = len(domain.levels) <= MOST_LEVELS
-        if d > 2 and len(domain.levels) <= FEW_LEVELS:
-            return "findings"
-        return "states" if d == 1 else "board" if d == 2 and small else "pairs"
+        several = "findings" if len(domain.levels) <= FEW_LEVELS else "pairs"
+        return "states" if d == 1 else several
     if isinstance(domain, Naturals):
         return "counts" if d == 1 else "pairs"
     if domain.discrete:
@@ -182,23 +172,20 @@ KINDS: dict[str, Callable[..., Any]] = {
     "pairs": _pairs,
     "members": members,
     "transform": transform,
-    "residuals": residuals,
     "findings": _findings,
 }
 
 
-def picture(
-    result: TestResult, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None
-) -> Any:
+def picture(result: TestResult, kind: str | None = None, *, ax: Axes | None = None) -> Any:
     """The picture of this kind; None: where the model fails if that is seen, else members, else the null."""
     if kind is not None:
         if not isinstance(kind, str) or kind not in KINDS:
             raise must("kind", f"one of {', '.join(map(repr, KINDS))}, or None", kind)
-        return KINDS[kind](result, ax=ax, theme=theme)
+        return KINDS[kind](result, ax=ax)
     rest = members if result.members else null_distribution
     if not result.asked or result.undefined:
-        return rest(result, ax=ax, theme=theme)
+        return rest(result, ax=ax)
     try:
-        return where(result, ax=ax, theme=theme)
+        return where(result, ax=ax)
     except Explained:  # some operators see nothing but what was observed
-        return rest(result, ax=ax, theme=theme)
+        return rest(result, ax=ax)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @draws("members")
-def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
+def members(result: TestResult, *, ax: Axes | None = None) -> Axes:
     """p-values of the members, alone and adjusted for all others, the strongest evidence at the top.
 
     Parameters
     ----------
     result
         What :func:`goodstein.aggregated_test` returned.
-    ax, theme
+    ax
         As in :func:`null_distribution`.
     """
     if not result.members:
@@ -36,7 +36,7 @@ def members(result: TestResult, *, ax: Axes | None = None, theme: str | None = N
         )
     ranked = sorted(result.members, key=lambda member: -member.evidence)
     at = np.arange(len(ranked))
-    with canvas(ax, theme, (6.8, 1.7 + 0.34 * len(ranked))) as (ax, colours):
+    with canvas(ax, (6.8, 1.7 + 0.34 * len(ranked))) as (ax, colours):
         adjusted = np.array([member.adjusted_pvalue for member in ranked])
         alone = np.array([member.pvalue for member in ranked])
         ax.axvspan(1e-12, 0.05, color=colours.data, alpha=0.35, linewidth=0, label="below 0.05")

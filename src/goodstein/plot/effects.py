@@ -20,7 +20,7 @@ TICKS = (1, 3, 10, 30, 100, 300, 1000)
 
 
 @draws("findings")
-def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
+def findings(explanation: Any, *, ax: Axes | None = None) -> Axes:
     """A dot and an interval for each finding below the sentence that says it, those that fail first.
 
     Effects have units of their own, so each is drawn as its distance from what the model says over half the
@@ -31,7 +31,7 @@ def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = No
     explanation
         What :meth:`TestResult.explain` returned, or any object with `findings`, each with `statement`,
         `effect`, `low`, `high`, `adjusted` and `fails`, and `model` where the model's value is not zero.
-    ax, theme
+    ax
         As in :func:`null_distribution`.
 
     Examples
@@ -43,7 +43,7 @@ def findings(explanation: Any, *, ax: Axes | None = None, theme: str | None = No
     'What fails'
     """
     found = list(explanation.findings)[:MOST]
-    with canvas(ax, theme, (7.2, 1.7 + 0.5 * max(1, len(found)))) as (ax, colours):
+    with canvas(ax, (7.2, 1.7 + 0.5 * max(1, len(found)))) as (ax, colours):
         # One stroke for each interval, so that no sentence is crossed out.
         ax.vlines(
             [0.0] * len(found),

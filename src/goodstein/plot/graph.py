@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 BEYOND = 2.0
 """Standard deviations from which a node is marked."""
-STEPS = 80
-"""Steps of the springs that place the nodes."""
 MOST_NODES = 400
 """Nodes up to which the graph itself is drawn."""
 
@@ -86,15 +84,13 @@ def residuals(log_odds: Array, adjacency: Array) -> Array:
 
 
 def layout(adjacency: Array) -> Array:
-    """Nodes as springs and charges place them (Fruchterman and Reingold), always the same way, (N, 2)."""
+    """Places of nodes, (N, 2): by springs where networkx is installed, else on a circle."""
     n = len(adjacency)
-    angle = 2.399963 * np.arange(n)  # the golden angle: no two nodes together
-    spots = np.sqrt((np.arange(n) + 0.5) / n)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    k = 1.0 / np.sqrt(n)
-    for heat in np.linspace(0.15, 0.005, STEPS):
-        gap = spots[:, None] - spots[None]
-        far = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-3)
-        force = (gap * (k**2 / far**2 - adjacency * far / k)[:, :, None]).sum(axis=1) - 0.5 * spots
-        length = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), 1e-9)
-        spots = spots + force / length * np.minimum(length, heat)
-    return np.asarray(spots)
+    try:
+        import networkx
+    except ImportError:
+        angle = 2.0 * np.pi * np.arange(n) / n
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    apart = 2.0 / np.sqrt(n)  # twice networkx's own distance: the hubs that are marked lie beside each other
+    spots = networkx.spring_layout(networkx.from_numpy_array(adjacency), k=apart, seed=0)
+    return np.array([spots[node] for node in range(n)])

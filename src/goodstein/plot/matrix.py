@@ -30,7 +30,7 @@ ORDERS = 4
 
 
 @draws("asked")
-def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) -> Figure:
+def pairs(result: TestResult, *, level: float = 0.95) -> Figure:
     """All pairs of columns, with the observations that contribute beyond their limits marked.
 
     On the diagonal a histogram of each column and what the model expects; below it the observations and
@@ -43,8 +43,6 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
         A result with its data.
     level
         Level of confidence of the limits of contributions, for all observations together.
-    theme
-        As in :func:`null_distribution`.
     """
     if not result.asked or not isinstance(result.asked[0].observations, np.ndarray):
         raise InputError("Pairs are drawn of a result that holds its data, rows of numbers.")
@@ -56,7 +54,7 @@ def pairs(result: TestResult, *, level: float = 0.95, theme: str | None = None) 
     names = [names_of(result.columns, data.shape[1])[j] for j in chosen]
     data, drawn = data[:, chosen], None if drawn is None else drawn[:, chosen]
     marks, said = _marks(result, level)
-    with drawing(theme) as (plt, colours):
+    with drawing() as (plt, colours):
         width = float(np.clip(1.7 * shown, 4.5, 9.0))
         figure, axes = plt.subplots(
             shown, shown, figsize=(width, width + 0.5), squeeze=False, layout="constrained", sharex="col"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @draws("null_distribution")
-def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str | None = None) -> Axes:
+def null_distribution(result: TestResult, *, ax: Axes | None = None) -> Axes:
     """Histogram of the null distribution with the statistic and the 5 % critical value marked.
 
     Parameters
@@ -24,8 +24,6 @@ def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str 
         What :func:`goodstein.ksd_test` returned.
     ax
         Axes to draw on; None makes a new figure.
-    theme
-        "light" or "dark"; None takes the colours of letters and paper from matplotlib's settings.
 
     Examples
     --------
@@ -35,7 +33,7 @@ def null_distribution(result: TestResult, *, ax: Axes | None = None, theme: str 
     >>> gs.plot.null_distribution(result).get_xlabel()
     'KSD², U-statistic'
     """
-    with canvas(ax, theme, (6.4, 3.6)) as (ax, colours):
+    with canvas(ax, (6.4, 3.6)) as (ax, colours):
         draws = result.null_distribution
         if len(draws):  # a test may be undefined
             critical = float(np.quantile(draws, 0.95))

@@ -17,16 +17,14 @@ NAMED = 6
 
 
 @draws("contributions", "sorted")
-def contributions(
-    result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None
-) -> Axes:
+def contributions(result: Any, *, ax: Axes | None = None, level: float = 0.95) -> Axes:
     """Contributions of all observations in the order of their size, with limits for all of them together.
 
     Parameters
     ----------
     result
         A result with its data, or what :meth:`TestResult.contributions` returned.
-    ax, theme
+    ax
         As in :func:`null_distribution`.
     level
         Level of confidence of the limits, where `result` is a result.
@@ -42,7 +40,7 @@ def contributions(
     found = result.contributions(level=level) if callable(getattr(result, "contributions", None)) else result
     parts = found.sorted()
     n = len(parts.row)
-    with canvas(ax, theme, (6.4, 4.2)) as (ax, colours):
+    with canvas(ax, (6.4, 4.2)) as (ax, colours):
         order = np.arange(n)
         some = drawn_rows(n)
         some = np.union1d(some, np.flatnonzero(parts.flagged)[:MOST_POINTS])

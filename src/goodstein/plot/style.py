@@ -2,7 +2,7 @@
 
 Colours are those of Okabe and Ito, which the colour-blind can tell apart, and no picture rests on them alone:
 what is more and what is less is hatched in two ways, named in the legend and written into the picture, so
-that a grey print says the same. Lines and letters have the colours of matplotlib's settings, or of a `theme`.
+that a grey print says the same. Lines and letters have the colours of matplotlib's settings.
 """
 
 from __future__ import annotations
@@ -46,12 +46,6 @@ LONGEST_NAME = 40
 COORDINATES = re.compile(r' [dxy]="[^"]*"')
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """Digits of a coordinate that nobody sees."""
-
-INKS = {"light": ("#1f2328", "#ffffff"), "dark": ("#e6e6e6", "#16181d")}
-"""Letters and paper of each theme."""
-
-SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8a8a", "#a6761d")
-MARKERS = "osD^vP*X"
 
 FIRST = ("data", "observations", "Kaplan–Meier")
 """What a legend names first."""
@@ -101,21 +95,17 @@ def draws(*attributes: str) -> Callable[[F], F]:
 
 
 @contextmanager
-def canvas(
-    ax: Axes | None, theme: str | None = None, size: tuple[float, float] = (6.4, 4.0)
-) -> Iterator[tuple[Axes, Palette]]:
+def canvas(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Iterator[tuple[Axes, Palette]]:
     """The axes given, or those of a new figure, and the colours to draw with."""
-    with drawing(theme) as (plt, palette):
+    with drawing() as (plt, palette):
         if ax is None:
             ax = plt.subplots(figsize=size, layout="constrained")[1]
         yield ax, palette
 
 
 @contextmanager
-def drawing(theme: str | None) -> Iterator[tuple[Any, Palette]]:
-    """matplotlib with the settings of a theme, and the colours that go with it."""
-    if theme is not None and not (isinstance(theme, str) and theme in INKS):
-        raise must("theme", 'None, "light" or "dark"', theme)
+def drawing() -> Iterator[tuple[Any, Palette]]:
+    """matplotlib, and the colours that go with its settings."""
     try:
         import matplotlib.pyplot as plt
         from matplotlib.colors import to_rgb
@@ -124,19 +114,12 @@ def drawing(theme: str | None) -> Iterator[tuple[Any, Palette]]:
     # A notebook's way to draw turns its pictures on when it is loaded, which must not be undone below.
     plt.draw_if_interactive()
     # Names come from strangers' files: they are no programs in TeX.
-    settings: dict[str, Any] = {"text.usetex": False, "hatch.linewidth": 0.6}
-    if theme is not None:
-        ink, paper = INKS[theme]
-        colours = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-        settings |= dict.fromkeys(colours, ink)
-        settings |= dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), paper)
-    with plt.rc_context(settings):
+    with plt.rc_context({"text.usetex": False, "hatch.linewidth": 0.6}):
         ink = plt.rcParams["text.color"]
         light = np.dot(to_rgb(ink), (0.299, 0.587, 0.114)) < 0.5
-        paper = INKS["light" if light else "dark"][1]
         sides = ("#D55E00", "#0072B2") if light else ("#F28E4B", "#6CBEF0")
         greys = ("#b9bec6", "#6a7078") if light else ("#555b66", "#9aa1ab")
-        yield plt, Palette(ink, paper, *sides, *greys)
+        yield plt, Palette(ink, plt.rcParams["axes.facecolor"], *sides, *greys)
 
 
 def safe(text: object, longest: int = LONGEST_NAME) -> str:
@@ -241,7 +224,7 @@ def svg(picture: Any) -> str:
     if not hasattr(figure, "savefig"):
         raise InputError("must be axes or a figure.", argument="picture", predicate=True)
     dpi = 110 if len(figure.axes) == 1 else 72  # of clouds that are stored as pixels
-    with drawing(None) as (plt, _):
+    with drawing() as (plt, _):
         out = io.StringIO()
         with plt.rc_context({"svg.hashsalt": "goodstein"}):
             figure.savefig(

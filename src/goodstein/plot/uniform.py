@@ -18,7 +18,7 @@ from goodstein.errors import InputError
 from goodstein.nulls.base import as_null
 from goodstein.plot.axis import model_draws
 from goodstein.plot.bands import bands, places, ranks
-from goodstein.plot.style import SERIES, bare, canvas, draws, finish, names_of
+from goodstein.plot.style import bare, canvas, draws, finish, names_of
 from goodstein.survival.cox import CoxModel
 from goodstein.survival.data import Censored
 from goodstein.types import Array
@@ -33,18 +33,19 @@ DRAWS = 20_000
 SIMULATED = 999
 """Data sets like censored ones."""
 MOST_COLUMNS = 8
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8a8a8a", "#a6761d")
 DASHES = ("-", "--", "-.", ":")
 
 
 @draws("asked", "__len__")
-def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme: str | None = None) -> Axes:
+def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95) -> Axes:
     """The share of data below each quantile of the model, less what the model says, in simultaneous bands.
 
     Parameters
     ----------
     result
         A result with its data; or values of a probability transform, (n,), uniform under the model.
-    ax, theme
+    ax
         As in :func:`null_distribution`.
     level
         Probability that a true model stays in the bands everywhere, in all columns together.
@@ -57,7 +58,7 @@ def transform(result: Any, *, ax: Axes | None = None, level: float = 0.95, theme
     >>> gs.plot.transform(u).get_title(loc="left")
     'Within the bands'
     """
-    with canvas(ax, theme) as (ax, colours):
+    with canvas(ax) as (ax, colours):
         curves, notes = _curves(result, level)
         z, _, low, high, _ = curves[0]
         together = "places" if len(curves) == 1 else "places and columns"
@@ -145,7 +146,7 @@ def _of_durations(problem: Problem, level: float) -> Curve:
     data: Censored = problem.data  # type: ignore[assignment]
     if isinstance(problem.model, CoxModel):
         reason = f"The baseline of {problem.model.name} is not known, so there is no probability transform."
-        raise InputError(reason, remedy='Use plot(kind="residuals").')
+        raise InputError(reason, remedy='Use plot(kind="findings").')
     given = problem.model.given(data)
     u, start = (-np.expm1(-given.cumulative_hazard(t)) for t in (data.durations, data.entry))
     if data.event_observed.all() and not data.late:

@@ -31,7 +31,7 @@ class Cell:
     level
         The level of this cell where it is not that of the study.
     effect
-        How large the difference is, for the horizontal axis of plots.
+        How large the difference is, kept beside the rates of this cell in the record.
     sample_null
         A function ``(n, rng) -> data`` for data under the null hypothesis that are not plain draws of the
         model, or for a model that cannot draw.

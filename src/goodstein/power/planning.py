@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from goodstein.constraints import check_count, check_flag, check_share, is_funct
 from goodstein.engine.executors import Workers
 from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, must
-from goodstein.plot.rates import sample_size_curve
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Draw, NoSamplerError, name_of
 from goodstein.power.neyman_pearson import LogLikelihoodRatio
@@ -24,9 +23,6 @@ from goodstein.tests_of_fit.ksd import ksd_test
 from goodstein.text import Report, Table
 from goodstein.types import RNG
 from goodstein.validation import as_generator
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +80,6 @@ class SampleSize(Report):
         points = sorted(self.curve, key=lambda point: point[0])
         tried = [(f"n = {n}", f"power {rate} in {rate.trials} trials") for n, rate in points]
         return [Table((), list(rows.items())), Table((), tried)]
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The power over n with the wanted one marked; needs ``pip install "goodstein[plot]"``."""
-        return sample_size_curve(self, ax=ax)
 
 
 def sample_size(

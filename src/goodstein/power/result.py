@@ -6,21 +6,17 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goodstein.constraints import check_share, check_text
 from goodstein.engine.files import csv_text, write_whole
 from goodstein.errors import InputError
-from goodstein.plot.rates import power_curves
 from goodstein.power.cell import Cell
 from goodstein.power.neyman_pearson import RatioTest
 from goodstein.power.rates import Rate, rejections, size_mark
 from goodstein.power.trials import medians
 from goodstein.text import Report, Table
 from goodstein.types import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Key = tuple[str, str, str]
 """Cell, null or alternative, test."""
@@ -165,10 +161,6 @@ class PowerStudy(Report):
             head, *rows = (f"| {' | '.join(line)} |" for line in lines)
             parts += [f"**{table.title}**", "", head, f"|:--|{'--:|' * (len(table.header) - 1)}", *rows, ""]
         return "\n".join([*parts, " ".join(self._notes()), ""])
-
-    def plot(self, ax: Axes | None = None, *, level: float | None = None) -> Axes:
-        """Power of each test with Wilson's intervals, below the bound; needs ``goodstein[plot]``."""
-        return power_curves(self, ax=ax, level=level)
 
     def _notes(self) -> list[str]:
         notes = [

@@ -48,9 +48,9 @@ def pictures(result: CheckResult) -> list[Html]:
     for picture in _planned(result):
         before = set(plt.get_fignums())
         try:
-            with warnings.catch_warnings(), plt.rc_context({"svg.fonttype": "none"}):
+            with warnings.catch_warnings(), plt.style.context(["default", {"svg.fonttype": "none"}]):
                 warnings.simplefilter("ignore")  # of letters that are missing in a font, and the like
-                drawn = test.plot(picture.kind, theme="light")
+                drawn = test.plot(picture.kind)
                 caption = f"{picture.title}. {_small_print(drawn)}"
                 drawn = svg(drawn)
             taken = sum(map(len, found))

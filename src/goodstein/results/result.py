@@ -226,7 +226,7 @@ class TestResult(Questions):
             **({"members": [member.to_dict() for member in self.members]} if self.members else {}),
         }
 
-    def plot(self, kind: str | None = None, *, ax: Axes | None = None, theme: str | None = None) -> Any:
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None) -> Any:
         """A picture; needs ``pip install "goodstein[plot]"``.
 
         Parameters
@@ -242,8 +242,6 @@ class TestResult(Questions):
             - None: where the model fails if that can be seen, otherwise members or the null distribution.
         ax
             Axes to draw on; None makes a new figure.
-        theme
-            "light" or "dark"; None takes colours of letters and paper from matplotlib's settings.
 
         Returns
         -------
@@ -257,4 +255,4 @@ class TestResult(Questions):
         >>> ax.get_xlabel()
         'KSD², U-statistic'
         """
-        return pictures.picture(self, kind, ax=ax, theme=theme)
+        return pictures.picture(self, kind, ax=ax)

@@ -19,7 +19,7 @@ from goodstein.survival.fields import (
     require_length,
     require_same_index,
 )
-from goodstein.survival.reading import columns_of, durations_and_events, told_apart
+from goodstein.survival.reading import columns_of, durations_and_events
 from goodstein.types import Array, ArrayLike, BoolArray, Column
 from goodstein.validation import is_frame, read_frame
 
@@ -49,11 +49,9 @@ class Censored(Frozen, Data):
 
     Where censored data are expected one may also pass a :class:`scipy.stats.CensoredData` with
     right-censored values (its uncensored values come first), a structured array of scikit-survival with
-    a boolean and a numeric field, a data frame with two columns, or a plain array of durations that all ended
-    in the event. The columns of a frame are known by their names, such as time and status, duration and
-    event, T and E; where these do not tell, events are the one column of zeros and ones. The result says
-    which column was taken for what, and where that is not clear the frame is refused. A fitted regression of
-    lifelines knows its own columns, and reads them from the frame.
+    a boolean and a numeric field, or a plain array of durations that all ended in the event. Of a data frame
+    :meth:`from_frame` takes the columns that are named. A fitted regression of lifelines knows its own
+    columns, and reads them from the frame.
 
     Values known only to lie in an interval, or below something, cannot be tested: the operators need to know
     when the event came, if it came.
@@ -333,5 +331,7 @@ def as_censored(data: Any, asked_by: str) -> Censored:
     columns = columns_of(data)
     if len(columns) == 1:
         return Censored(*columns.values())
-    durations, events = told_apart(columns)
-    return Censored.from_frame(data, durations=durations, event_observed=events)
+    there = ", ".join(map(repr, list(columns)[:10]))
+    reason = f"a data frame with columns {there} does not say which are durations and which are events."
+    remedy = 'Name them: Censored.from_frame(df, durations="...", event_observed="...").'
+    raise InputError(reason, argument="data", remedy=remedy)

@@ -138,11 +138,15 @@ class CoxResiduals(DurationOperator):
         return fitted
 
     def features(self, model: CoxModel, domain: Domain, data: Censored) -> FiniteFeatures:
-        """ξ_i of all products, (n, (degree + 1)·r)."""
+        """ξ_i of all products, polynomials in the rank of the time times ψ, (n, (degree + 1)·r)."""
         assert data.covariates is not None
         functions = self.trends or Landmarks.of(self.covariate_kernel, data.covariates)
-        psi = functions(data.covariates)
-        return FiniteFeatures(event_features(model, data, psi, self.degree))
+        sets = RiskSets.of(data, model.factors(data))
+        if not len(sets.times):
+            raise InputError("no duration ends with an event, so nothing is seen.", argument="data")
+        ranks = (np.arange(len(sets.times)) + 0.5) / len(sets.times)
+        weights, psi = legendre(ranks, self.degree).T, functions(data.covariates)
+        return FiniteFeatures(weighted_events(sets, data, psi, weights, was_fitted(model, data))[0])
 
     def require(self, data: Censored, model: Any) -> None:
         if not isinstance(model, CoxModel):
@@ -162,15 +166,6 @@ class CoxResiduals(DurationOperator):
             )
         how = "and of the fitted coefficients " if was_fitted(model, data) else ""
         return question.passed(f"The estimate of the baseline {how}is accounted for.")
-
-
-def event_features(model: CoxModel, data: Censored, psi: Array, degree: int = 0) -> Array:
-    """ξ_i ω, (n, (degree + 1)·r), of ω = polynomial in the rank of the time, times ψ, (n, r) at the rows."""
-    sets = RiskSets.of(data, model.factors(data))
-    if not len(sets.times):
-        raise InputError("no duration ends with an event, so nothing is seen.", argument="data")
-    ranks = (np.arange(len(sets.times)) + 0.5) / len(sets.times)
-    return weighted_events(sets, data, psi, legendre(ranks, degree).T, was_fitted(model, data))[0]
 
 
 def weighted_events(

@@ -54,10 +54,9 @@ def ksd_test(
         Observations, (n, d) or a data frame; (n,) for one dimension. Arrays of JAX and PyTorch, points of
         shapely and geopandas, and draws in containers of arviz and xarray are read too. Draws of Markov
         chains are a list of arrays, an array (chains, draws, parameters) or :class:`Chains`. Right-censored
-        durations are :class:`Censored`, a ``scipy.stats.CensoredData``, a structured array (event, time) or
-        a data frame with these two columns; covariates and outcomes are :class:`Paired`; a point pattern
-        (:class:`Pattern`), a list of them, a graph, or a kind of your own (:class:`Data`) are taken where
-        the model is one of them.
+        durations are :class:`Censored`, a ``scipy.stats.CensoredData`` or a structured array (event, time);
+        covariates and outcomes are :class:`Paired`; a point pattern (:class:`Pattern`), a list of them, a
+        graph, or a kind of your own (:class:`Data`) are taken where the model is one of them.
     model
         A score function, or anything that :func:`as_model` takes; for durations a distribution on
         the half-line, a fitted lifelines model or a :class:`SurvivalModel`; for pairs a
