@@ -522,18 +522,14 @@ def plots() -> list[Door]:
     several = gs.aggregated_test(DATA, cases.PLANE, kernels=[gs.IMQ(1.0)], null=FAST, rng=0)
     followed = gs.ksd_test(DURATIONS, cases.HAZARD, null=FAST, rng=0)
     paired = gs.ksd_test(PAIRS, cases.CONDITIONAL, null=FAST, rng=0)
-    study = gs.power_study([CELL], {"z": z_test}, trials=10, bound=False)
-    cox = gs.ksd_test(FOLLOWED, gs.CoxModel([0.5]), null=FAST, rng=0)
     shown = {
         "where": result,
         "pairs": result,
         "contributions": result.contributions(),
         "members": several,
-        "residuals": cox,
         "transform": followed,
         "null_distribution": result,
         "findings": result.explain(),
-        "power_curves": study,
     }
     asked = {"plot": {}, "explain": {}, "detectable": {}, "contributions": {}, "most_discrepant": {"k": 3}}
     may = {"result": ARRAYS, "points": ARRAYS | {"kind"}}  # a transform may have been made elsewhere
