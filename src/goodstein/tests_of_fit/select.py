@@ -17,7 +17,7 @@ from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
 from goodstein.engine.executors import one_blas_thread
-from goodstein.engine.watching import ProgressLike, begin, unwatched, watching
+from goodstein.engine.progress import ProgressLike, begin, unwatched, watching
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.whitened import Whitened
