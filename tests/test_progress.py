@@ -52,7 +52,7 @@ CALLS = {
     "patterns": partial(gs.point_pattern_ksd_test, cases.DATA[4].data, cases.DATA[4].model, null=FEW, rng=1),
     "graph": partial(gs.graph_ksd_test, cases.DATA[5].data, cases.GRAPH, null=SIMULATED, rng=1),
     "selection": partial(gs.select(X, PLANE, rng=1).test, null=FEW, rng=1),
-    "select": partial(gs.select, X, PLANE, [gs.Langevin(), gs.Dilation()], rng=1),
+    "select": partial(gs.select, X, PLANE, operators=[gs.Langevin(), gs.Dilation()], rng=1),
     "check": partial(gs.check, X[:30], PLANE, null=FEW, rng=1),
     "power": partial(gs.power_study, [gs.Cell(LINE, Normal(1.0, 1.0), 9)], {"z": z_test}, trials=20),
     "sample size": partial(

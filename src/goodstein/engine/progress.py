@@ -34,6 +34,7 @@ class Watch:
         self.failure: Exception | None = None
 
     def begin(self, count: int, work: float) -> Finished:
+        """Begin a step of so many pieces, which are so much work; call what is returned with that done."""
         before, finished = self._total, 0.0
         self._total += count
         self._say(before, always=True)
