@@ -11,7 +11,6 @@ import numpy as np
 
 from goodstein.auditing.report import Check
 from goodstein.checking.result import CheckResult
-from goodstein.checking.summary import DataSummary
 from goodstein.constraints import check_flag, check_share
 from goodstein.data.points import Points
 from goodstein.data.weights import weighted
@@ -145,7 +144,6 @@ def check(
             detectable=part("detectable", lambda: _detectable(test)),
             level=level,
             seed=seed,
-            data=DataSummary.of(problem.data, test.domain),
             missing=missing,
             options={name: readable(value) for name, value in options.items() if value is not None},
         )
