@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import platform
 import resource
-import sys
 import time
 
 import numpy as np
@@ -30,7 +29,7 @@ def main() -> None:
         null=gs.WildBootstrap(options.draws),
         workers=options.workers,
         rng=1,
-        progress=sys.stderr,
+        progress=True,
     )
     used = resource.getrusage(resource.RUSAGE_SELF)
     memory = used.ru_maxrss * (1 if platform.system() == "Darwin" else 1024) / 1e6

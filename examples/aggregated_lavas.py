@@ -23,7 +23,7 @@ def main() -> None:
         null = gs.ParametricBootstrap(family.fit, RESAMPLES)
         result = gs.aggregated_test(x, family.fit(x), null=null, rng=1)
         print(f"\nH0: the lavas follow some {name} distribution\n")
-        print(result.table())
+        print(result)
         print(f"\n{verdict(result, name)}")
 
 

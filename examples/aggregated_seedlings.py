@@ -44,7 +44,7 @@ def main() -> None:
         print(f"{title:<24}{len(x):>5}{values}")
 
     redwood, pines = clumps["redwood"], clumps["japanese_pines"]
-    print(f"\nThe redwood seedlings at small scales:\n\n{redwood.table()}")
+    print(f"\nThe redwood seedlings at small scales:\n\n{redwood}")
     print(
         f"\nThey do not stand at random places (p = {redwood.pvalue:.4f}), and it is at the bandwidth "
         f"{redwood.kernel.bandwidth:.2f} that this shows most, on a map whose side is 1. The Japanese pines "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -120,7 +119,7 @@ class Setting:
             level=level,
             workers=self.workers,
             path=self.record(part),
-            progress=sys.stderr,
+            progress=True,
             bound_draws=options.pop("bound_draws", self.choose((20_000, 10_000), (2_000, 1_000))),
             **options,
         )

@@ -1008,12 +1008,6 @@ record(
     "select",
     default=lambda: gs.select(bimodal(), F.Normal(), rng=1).test(null=WILD, rng=1),
     true_model=lambda: gs.select(normal(80), F.Normal([0, 0]), rng=1).test(null=WILD, rng=1),
-    candidates=lambda: gs.select(
-        normal(80, shift=0.1),
-        minus_x,
-        [(gs.Langevin(), gs.Gaussian(0.5)), (gs.SecondOrder(), gs.IMQ(2.0))],
-        rng=2,
-    ).test(null=WILD, rng=2),
     operators=lambda: gs.select(
         parts(1, 2, 2, n=80),
         F.Dirichlet([1, 2, 2]),

@@ -76,8 +76,6 @@ def test_a_shift_is_found_and_the_columns_have_their_names(bad):
     text = str(bad)
     assert text.startswith("The model does not fit: p = 0.005 (level 0.05).")
     assert "height" in text and "weight" in text and "column 0" not in text
-    assert [column.name for column in bad.data.columns] == ["height", "weight"]
-    assert bad.data.columns[0].mean == pytest.approx(BAD[:, 0].mean())
 
 
 def test_what_fails_is_said(bad):
@@ -169,7 +167,6 @@ def test_every_kind_of_data_is_checked_and_what_is_missing_has_a_reason(case):
     assert max(map(len, str(found).splitlines())) <= WIDTH
     assert json.loads(found.to_json(allow_nan=False))["decision"] == found.decision
     assert found.verdict in found._repr_html_()
-    assert found.data.n == len(case.data)
 
 
 def test_the_same_seed_gives_the_same_answer_and_a_seed_is_told_where_none_was_given():
@@ -180,29 +177,21 @@ def test_the_same_seed_gives_the_same_answer_and_a_seed_is_told_where_none_was_g
     assert len(seeds) == 1 and first.seed not in seeds
 
 
-def test_the_call_that_is_told_gives_the_same_answer():
-    asked = {"domain": gs.Box([-9, -9], [9, 9]), "operators": [gs.Standardised()], "null": FAST}
-    found = gs.check(BAD, MODEL, **asked, level=0.1, rng=3)
-    again = eval(found.call, {"gs": gs, "data": BAD, "model": MODEL, "domain": asked["domain"]})
-    assert again.to_json() == found.to_json()
-
-
 def test_the_record_has_these_names_and_the_documentation_knows_them(bad):
     found = json.loads(bad.to_json(), parse_constant=lambda name: pytest.fail(name))
     assert list(found) == KEYS and found["schema"] == 1
-    assert found["reproduce"]["seed"] == 1 and found["reproduce"]["command"] is None
+    assert found["reproduce"]["seed"] == 1
     assert "null_distribution" not in found["test"]
     assert not {f"{value}" for value in BAD.ravel()} & set(bad.to_json().replace("]", ",").split(","))
     text = DOCS.read_text(encoding="utf-8")
-    names = [*KEYS, *found["data"], *found["audit"], *found["reproduce"], *found["detectable"]]
+    names = [*KEYS, *found["audit"], *found["reproduce"], *found["detectable"]]
     assert [name for name in names if f"`{name}`" not in text] == []
 
 
 def test_names_from_files_do_not_reach_the_terminal(bad):
     hostile = "a\x1b[31m\u202eb\nc"
-    data = replace(bad.data, words=hostile)
-    test = replace(bad.test, model=hostile, notes=(hostile,))
-    text = str(replace(bad, data=data, test=test))
+    test = replace(bad.test, model=hostile, data=hostile, notes=(hostile,))
+    text = str(replace(bad, test=test))
     assert all(line.isprintable() for line in text.split("\n")) and "\\x1b[31m\\u202eb\\nc" in text
 
 
@@ -214,7 +203,6 @@ def test_a_long_name_is_cut(bad):
 def test_wide_data_are_told_in_few_words():
     model = gs.families.Normal(np.zeros(22))
     found = gs.check(model.sample(30, rng=1), model, operators=[gs.Langevin()], null=FAST, rng=1)
-    assert len(found.data.columns) == 20 and found.data.more == 2
     assert len(found.detectable.moves) == 10
     assert len(str(found).splitlines()) < 25
 

@@ -95,7 +95,7 @@ def test_an_interruption_ends_with_130_and_leaves_nothing(data, tmp_path):
 
 UNUSED = {
     # other people's
-    *("pandas", "polars", "pyarrow", "narwhals", "matplotlib", "jinja2", "rich", "scipy"),
+    *("pandas", "polars", "pyarrow", "narwhals", "matplotlib", "jinja2", "tqdm", "scipy"),
     # and what of the library says more than a test does
     *(f"goodstein.{room}" for room in ("checking", "explain", "plot", "report", "power", "estimate")),
     "goodstein.tests_of_fit.aggregated",

@@ -23,9 +23,9 @@ import goodstein as gs
 from goodstein.engine import cluster as module
 from goodstein.engine import shares
 from goodstein.engine.executors import run
+from goodstein.engine.progress import watching
 from goodstein.engine.schemes import OrthogonalSigns
 from goodstein.engine.triangle import areas
-from goodstein.engine.watching import watching
 from goodstein.families import Normal
 
 distributed = pytest.importorskip("distributed")

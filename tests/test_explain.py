@@ -17,7 +17,7 @@ import goodstein as gs
 from goodstein.domains import Lattice
 from goodstein.explain import explain, step_down
 from goodstein.explain.columns import Columns, Edges
-from goodstein.explain.directions import AngleCorrelations, Directions
+from goodstein.explain.directions import Directions
 from goodstein.explain.durations import Hazards
 from goodstein.explain.outcomes import Outcomes
 from goodstein.explain.places import Places
@@ -72,8 +72,6 @@ def looks():
     yield "directions", Directions(u, lambda y: y, "rows", ["a", "b", "c"]), u
     axes = FAMILY.Bingham(np.diag([2.0, 0.0, -3.0])).sample(300, rng)
     yield "axes", Directions(axes, lambda y: y, "rows", ["a", "b", "c"]), axes
-    angles = rng.vonmises(0.5, 2.0, (300, 1)) + 0.3 * rng.normal(size=(300, 2))
-    yield "angles", AngleCorrelations(["a", "b"]), angles
     states = rng.integers(0, 3, size=(300, 3)).astype(float)
     states[:150, 1] = states[:150, 0]
     yield "states", States(states, Lattice(3, 3), ["a", "b", "c"]), states
@@ -453,19 +451,6 @@ def test_few_rows_where_few_were_expected_have_a_positive_limit():
     assert 0 < one.low < one.effect < one.high
 
 
-def test_waves_around_the_circle():
-    rng = np.random.default_rng(24)
-    angles = rng.uniform(-np.pi, np.pi, 3000)
-    angles = angles[1.5 * rng.random(3000) < 1 + 0.5 * np.cos(3 * angles)][:300]
-    uniform = gs.families.Uniform(gs.Circle())
-    found = gs.ksd_test({"heading": angles}, uniform, rng=1).explain()
-    first = found.findings[0]
-    assert first.fails and first.view == "3 waves of heading, cosine" and first.columns == ("heading",)
-    assert first.low < 0.25 < first.high  # E cos 3θ is half of the amplitude
-    right = gs.ksd_test({"heading": rng.uniform(-np.pi, np.pi, 300)}, uniform, rng=1).explain()
-    assert not right.failing
-
-
 def test_what_no_view_shows_is_said():
     rng = np.random.default_rng(3)
     angles = rng.uniform(-np.pi, np.pi, 4000)
@@ -509,7 +494,6 @@ DEPARTURES = {
         "spread along covariates",
         "age",
     ),
-    "product": (lambda rng, a, b: 0.4 * a * b + 0.5 * rng.normal(size=len(a)), "interaction", "dose"),
 }
 
 

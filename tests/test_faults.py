@@ -364,7 +364,7 @@ def test_a_score_that_exhausts_the_memory(most, workers):
         gs.fssd_test,
         gs.regularised_test,
         lambda x, model, **options: gs.relative_ksd_test(x, minus, model, **options),
-        lambda x, model, **options: gs.select(x, model, [gs.Langevin()], **options),
+        lambda x, model, **options: gs.select(x, model, operators=[gs.Langevin()], **options),
         lambda x, model, rng: gs.stein_matrix(x, model),
         lambda x, model, rng: gs.audit(model, data=x, domain=gs.Box(-9, 9), rng=rng),
     ],

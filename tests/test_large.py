@@ -1,16 +1,13 @@
-"""Many rows: how much memory a test takes, data that stay in their file, and what is said beforehand."""
+"""Many rows: how much memory a test takes, and data that stay in their file."""
 
 from __future__ import annotations
 
-import io
 import tracemalloc
 
 import numpy as np
 import pytest
 
 import goodstein as gs
-from goodstein.engine import watching as module
-from goodstein.engine.watching import Forecast, watching
 from goodstein.families import Normal
 from goodstein.pipeline.compose import compose
 from goodstein.validation import as_data
@@ -113,72 +110,3 @@ def test_columns_of_different_kinds_become_numbers_as_before():
     own = as_data(frame)
     frame.loc[0, "b"] = 7.0
     assert own[0, 1] == 0.0
-
-
-# --- what is said beforehand ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    return now
-
-
-def foretold(clock, pieces, seconds, hands=2, first=0.0):
-    """What is said of pieces that take so long each on one of several hands; the first takes longer."""
-    said = []
-    forecast = Forecast(float(pieces), hands, lambda *what: said.append((*what, clock[0])))
-    start = clock[0]
-    clock[0] += first
-    for k in range(pieces):
-        clock[0] += seconds if k % hands == 0 else 0.0
-        forecast.add(1.0)
-    whole = clock[0] - start - first
-    return said, whole
-
-
-def test_it_is_said_early_and_once_how_long_a_step_will_take(clock):
-    start = clock[0]
-    ((seconds, hands, when),), whole = foretold(clock, 400, 0.25, first=3.0)
-    assert hands == 2 and when - start < 5.0
-    assert abs(seconds - whole) < 0.1 * whole
-
-
-def test_nothing_is_said_of_short_steps(clock):
-    assert foretold(clock, 60, 0.25)[0] == []  # 7.5 s
-
-
-@pytest.fixture
-def hasty(monkeypatch):
-    """Everything takes long, and is said at once."""
-    monkeypatch.setattr(module, "PROBE", 0.0)
-    monkeypatch.setattr(module, "WORTH_SAYING", 0.0)
-    monkeypatch.setattr(module, "LONG", 0.0)
-    monkeypatch.setattr("goodstein.engine.progress.PATIENCE", 30.0)
-
-
-def test_a_very_long_test_is_warned_of_while_it_runs(hasty, rows):
-    told = []
-    with pytest.warns(RuntimeWarning) as warned:
-        found = gs.ksd_test(rows[:3000], MODEL, workers=1, progress=lambda *now: told.append(now), rng=1)
-    (message,) = [str(w.message) for w in warned]
-    assert message.startswith(
-        "This will take about 0 s on 1 core. In near-linear time: approximate=gs.Nystrom()"
-    )
-    assert not any("near-linear" in note for note in found.notes)
-
-
-def test_a_stream_has_a_line_before_the_work_is_done(hasty, rows, monkeypatch):
-    monkeypatch.setattr(module, "LONG", 1e9)
-    stream = io.StringIO()
-    gs.ksd_test(rows[:3000], MODEL, workers=1, progress=stream, rng=1)
-    assert stream.getvalue().startswith("Testing … about 0 s on 1 core\n")
-
-
-def test_whoever_watches_from_outside_is_told_there(hasty, rows):
-    """So the command line and gs.check speak for themselves, and no warning stands in their output."""
-    stream = io.StringIO()
-    with watching(stream, "Checking"):
-        gs.ksd_test(rows[:3000], MODEL, workers=1, rng=1)
-    assert stream.getvalue().startswith("Checking … about 0 s on 1 core\n")

@@ -392,7 +392,7 @@ SIGNATURES = [
     ),
     (
         gs.select,
-        "(data, model, candidates=None, *, domain=None, operators=None, kernels=None, "
+        "(data, model, *, domain=None, operators=None, kernels=None, "
         "train_fraction=0.3, rng=None, audit=True, progress=None)",
     ),
     (

@@ -629,26 +629,6 @@ def dummy_frame(data):
     return pd.DataFrame({"t": data.durations, "e": data.event_observed, "x": z[:, 0], "y": z[:, 1]})
 
 
-def test_explanations_name_two_covariates_that_act_together():
-    frame = three(200, 5, together=0.8)
-    found = gs.ksd_test(frame, lifelines.CoxPHFitter().fit(frame, "t", "e"), rng=1).explain(rng=1)
-    first = found.failing[0]
-    assert first.statement.startswith("too many events where a and b are both large or both small: 1.")
-    assert first.columns == ("a", "b") and first.kind == "interaction"
-    straight = three(200, 5)
-    right = gs.ksd_test(straight, lifelines.CoxPHFitter().fit(straight, "t", "e"), rng=1)
-    assert not right.explain(rng=1).failing
-    # Of a model with a hazard: events over expected ones in these very rows.
-    model = gs.SurvivalRegression(cumulative_hazard=lambda t, z: t * np.exp(z @ [0.6, -0.4, 0.5]))
-    z = frame[["a", "b", "c"]].to_numpy()
-    data = gs.Censored(frame["t"], frame["e"], covariates=z)
-    found = gs.ksd_test(data, model, rng=1).explain(rng=1)
-    (view,) = [one for one in found.findings if one.columns == ("z0", "z1")]
-    both = (z[:, 0] > z[:, 0].mean()) == (z[:, 1] > z[:, 1].mean())
-    expected = model.cumulative_hazard(data.durations, z)
-    assert view.effect == pytest.approx(data.event_observed[both].sum() / expected[both].sum())
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

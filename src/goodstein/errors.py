@@ -191,15 +191,6 @@ def warn(message: str | Warning, category: type[Warning] = CalibrationWarning) -
         warnings.warn(message, category, stacklevel=_entry()[1] + 1)
 
 
-def warn_at_once(message: str, category: type[Warning]) -> None:
-    """Warn before the work is done, also where somebody collects warnings for later."""
-    token = _listener.set(None)
-    try:
-        warn(message, category)
-    finally:
-        _listener.reset(token)
-
-
 def takes(argument: str) -> bool:
     """Whether the function of the library that the user called has an argument of this name."""
     code = _entry()[0]

@@ -11,13 +11,12 @@ import numpy as np
 
 from goodstein.auditing.report import Check
 from goodstein.checking.result import CheckResult
-from goodstein.checking.summary import DataSummary
 from goodstein.constraints import check_flag, check_share
 from goodstein.data.points import Points
 from goodstein.data.weights import weighted
 from goodstein.domains import Domain, Lattice
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.errors import InputError, NumericalScoreWarning, SamplingError, quiet
 from goodstein.nulls.base import Null
 from goodstein.operators import Operator
@@ -29,7 +28,7 @@ from goodstein.problems.problem import Problem
 from goodstein.results.detectable import Detectable
 from goodstein.results.result import TestResult
 from goodstein.results.tolerance import Tolerance
-from goodstein.tests_of_fit.aggregated import ADVICE, aggregated_test, as_list
+from goodstein.tests_of_fit.aggregated import aggregated_test, as_list
 from goodstein.tests_of_fit.audit import thorough_checks
 from goodstein.text import readable
 from goodstein.types import RNG, ArrayLike
@@ -110,7 +109,7 @@ def check(
     seed = int(rng) if given else draw_seed(generator)  # type: ignore[arg-type]
     data = weighted(data, weights)
     named = None if operators is None else as_list(operators, "operators", "Langevin()")
-    with watching(progress, "Checking", ADVICE):
+    with watching(progress, "Checking"):
         problem = compose(data, model, domain, named[0] if named else None, weighted=True)
         thorough = _thorough(problem, np.random.default_rng(seed)) if audit else []
         test = aggregated_test(
@@ -145,7 +144,6 @@ def check(
             detectable=part("detectable", lambda: _detectable(test)),
             level=level,
             seed=seed,
-            data=DataSummary.of(problem.data, test.domain),
             missing=missing,
             options={name: readable(value) for name, value in options.items() if value is not None},
         )

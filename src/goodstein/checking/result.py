@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import platform
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from os import PathLike
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -16,13 +14,11 @@ import numpy as np
 import scipy
 
 from goodstein.auditing.report import AuditReport
-from goodstein.checking.summary import DataSummary
 from goodstein.engine.files import as_path, write_whole
 from goodstein.errors import InputError
 from goodstein.explain.explanation import Explanation
 from goodstein.report.page import page
 from goodstein.results.detectable import Detectable, Move
-from goodstein.results.questions import SMALL
 from goodstein.results.result import TestResult
 from goodstein.results.tolerance import Tolerance
 from goodstein.text import Report, Table, cut, plain, short, visible
@@ -74,14 +70,10 @@ class CheckResult(Report):
         The level of the verdict.
     seed
         With it as ``rng`` everything comes out the same again.
-    data
-        The data in a few numbers.
     missing
         Why a part is None, by its name.
     options
         Arguments of the call that were not left out, in words.
-    command
-        The command line that made this result, where one did.
     versions
         Of what the numbers depend on.
     """
@@ -93,11 +85,14 @@ class CheckResult(Report):
     detectable: Detectable | None
     level: float
     seed: int
-    data: DataSummary
     missing: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
-    command: str | None = None
     versions: Mapping[str, str] = field(default_factory=_versions)
+
+    @property
+    def data(self) -> str:
+        """The data in words."""
+        return self.test.data or f"{self.test.n} observations on {self.test.domain!r}"
 
     @property
     def pvalue(self) -> float:
@@ -162,7 +157,7 @@ class CheckResult(Report):
             "level": self.level,
             "pvalue": plain(float(self.test.pvalue)),
             "model": self.test.model,
-            "data": self.data.to_dict(),
+            "data": self.data,
             "audit": self.audit.to_dict(),
             "test": test,
             "explanation": None if self.explanation is None else self.explanation.to_dict(),
@@ -171,27 +166,11 @@ class CheckResult(Report):
             "missing": dict(self.missing),
             "notes": list(self.notes),
             "reproduce": {
-                "python": self.call,
-                "command": self.command,
                 "seed": self.seed,
                 "options": dict(self.options),
                 "versions": dict(self.versions),
             },
         }
-
-    @property
-    def call(self) -> str:
-        """The call in Python that gives this result again."""
-        options = dict(self.options) | ({} if self.level == SMALL else {"level": repr(self.level)})
-        if "domain" in options:
-            options["domain"] = "domain"  # in words it is no Python
-        # A name of ours is found in the package.
-        ours = set(import_module("goodstein").__all__)
-        given = "".join(f"{name}={value}, " for name, value in options.items())
-        given = re.sub(
-            r"\b[A-Z]\w*(?=\()", lambda name: f"gs.{name[0]}" if name[0] in ours else name[0], given
-        )
-        return f"gs.check(data, model, {given}rng={self.seed})"
 
     def rows(self) -> list[tuple[str, str]]:
         """What there is to say, by name; a further line of the same has no name."""
@@ -200,7 +179,7 @@ class CheckResult(Report):
         audit += f", {len(failed)} with a warning (.audit)" if failed else ""
         return [
             ("model", cut(self.test.model)),
-            ("data", cut(self.data.words)),
+            ("data", cut(self.data)),
             *_named("what fails", self._what_fails()),
             ("how wrong", self._how_wrong()),
             ("could find", self._could_find()),

@@ -18,8 +18,7 @@ from goodstein.command.units import refuse_other_units
 from goodstein.constraints import check_share
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import check_workers
-from goodstein.engine.progress import Progress
-from goodstein.engine.watching import LONG, watching
+from goodstein.engine.progress import watching
 from goodstein.errors import InputError, heard
 from goodstein.lazy import deferred
 
@@ -28,19 +27,6 @@ montecarlo = deferred("goodstein.nulls.montecarlo")
 parametric = deferred("goodstein.nulls.parametric")
 spectral = deferred("goodstein.nulls.spectral")
 wild = deferred("goodstein.nulls.wild")
-
-
-class Advising(Progress):
-    """Progress that says what to do about work that will take long, also where nobody looks at a terminal."""
-
-    def __init__(self, what: str, printer: Printer) -> None:
-        super().__init__(what, quiet=printer.quiet)
-        self._printer = printer
-
-    def expect(self, said: str, seconds: float) -> None:
-        if seconds > LONG:
-            self._printer.note(f"This will take {said}. Some of the rows answer sooner: --rows 5000.")
-        super().expect(said, seconds)
 
 
 @dataclass(frozen=True)
@@ -64,11 +50,10 @@ class Question:
         return given if null is None else {**given, "null": null}
 
     @contextmanager
-    def working(self, what: str) -> Iterator[Progress]:
+    def working(self, what: str) -> Iterator[None]:
         """Work that may take long, whose warnings are notes and whose errors speak of the file."""
-        progress = Advising(what, self.printer)
-        with watching(progress), heard() as told, about(self.observed):
-            yield progress
+        with watching(not self.printer.quiet, what), heard() as told, about(self.observed):
+            yield
         for warning in dict.fromkeys(str(warning.message) for warning in told):
             if warning not in self.said:
                 self.printer.note(warning)
@@ -97,8 +82,7 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
     check_workers(options.get("workers"))
     if options.get("domain") is not None and options.get("region") is not None:
         raise InputError("--domain and --region both say where the data lie.", remedy="Pass one.")
-    with watching(Progress("Reading", quiet=printer.quiet)):
-        observed = None if source is None else observe(source, choice_of(options))
+    observed = None if source is None else observe(source, choice_of(options))
     if observed is not None:
         observed = observed.shuffled(seed) if options.get("shuffle") else observed
         for note in observed.notes:
@@ -106,7 +90,7 @@ def ask(source: str | None, texts: Sequence[str], options: dict[str, Any]) -> Qu
     place = _place(options, observed)
     if observed is not None:
         refuse_other_units(observed, place)
-    with watching(Progress("Fitting", quiet=printer.quiet)), heard() as told, about(observed):
+    with heard() as told, about(observed):
         models = tuple(
             choose(
                 text,

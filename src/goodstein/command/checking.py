@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,7 +9,6 @@ import click
 from goodstein.checking.check import check
 from goodstein.checking.result import CheckResult
 from goodstein.command.asking import ask
-from goodstein.command.escaping import one_line
 from goodstein.command.options import (
     DATA,
     FIT,
@@ -56,7 +52,6 @@ def command(data: str, model: str, explain: bool, output: str | None, **options:
     with question.working("Checking"):
         arguments = question.arguments(chosen)
         found = check(question.observed.data, chosen.model, level=question.level, **arguments)
-        found = replace(found, command=again(question.seed))
         question.said.extend(found.notes)
     record = {**question.record(), "reject": found.rejected, "result": found.to_dict()}
     if path is not None and path.suffix.lower() == ".json":
@@ -69,13 +64,6 @@ def command(data: str, model: str, explain: bool, output: str | None, **options:
     if picture is not None:
         draw(found, picture, question.printer)
     question.printer.result("check", record, lambda: f"{found}{_table(found) if explain else ''}")
-
-
-def again(seed: int) -> str:
-    """The command that gives the same result again."""
-    given = sys.argv[1:]
-    seeded = any(one == "--seed" or one.startswith("--seed=") for one in given)
-    return one_line(shlex.join(["goodstein", *given, *([] if seeded else ["--seed", str(seed)])]))
 
 
 def _table(found: CheckResult) -> str:

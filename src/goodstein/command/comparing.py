@@ -51,9 +51,8 @@ def command(data: str, models: tuple[str, ...], **options: Any) -> None:
     assert question.observed is not None
     function = getattr(METHODS[options["method"]], f"{options['method']}_test")
     results = []
-    with question.working("Testing") as progress:
-        for number, chosen in enumerate(question.models, 1):
-            progress.what = f"Testing model {number} of {len(models)}"
+    with question.working("Testing"):
+        for chosen in question.models:
             results.append(function(question.observed.data, chosen.model, **question.arguments(chosen)))
             question.said.extend(results[-1].notes)
     adjusted = holm([result.pvalue for result in results])

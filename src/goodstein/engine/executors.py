@@ -9,7 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from goodstein.engine.blas import one_blas_thread as one_blas_thread
-from goodstein.engine.watching import begin, unwatched
+from goodstein.engine.progress import begin, unwatched
 from goodstein.errors import InputError, ResourceError, safe_repr, within_memory
 from goodstein.lazy import deferred
 
@@ -45,7 +45,7 @@ def run(
     results: list[Any] = [None] * len(items)
     with within_memory(), explained_workers():
         place = _place(workers, size, len(items))
-        finished = begin(len(items), sum(costs), place if isinstance(place, int) else place.hands)
+        finished = begin(len(items), sum(costs))
         with unwatched(), closing(_found(task, items, place)) as found:
             for k, result in found:
                 results[k] = result

@@ -1,151 +1,135 @@
-"""How far long work is: a line on a terminal's standard error stream, from two seconds on.
+"""Progress of long work: a bar of tqdm on a terminal, or calls of a function of the user's.
 
-The line holds an estimate of the time that is left of the present step, which long steps tell as soon as it
-is known, and of work that does not tell how far it is (:mod:`goodstein.engine.watching`) the time so far. A
-stream that the user names gets lines wherever it leads.
+A public function opens a watch, ``with watching(progress): ...``; what runs inside calls :func:`begin` with
+the number of pieces of work, and what that returns after each of them. Nothing in between knows of it: the
+watch is a context variable. It is told in the thread that opened it, never in a worker, and of the outermost
+work alone. What is told changes nothing in a result, not even where telling fails.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self, TextIO
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
+from typing import Any, Literal, TypeAlias
 
-PATIENCE = 2.0
-"""Seconds after which somebody who waits wants to know."""
+from goodstein.constraints import is_function
+from goodstein.errors import must, warn
 
-INTERVAL = 0.5
+ProgressLike: TypeAlias = "bool | Callable[[int, int], object] | None"
+Finished: TypeAlias = Callable[[float], None]
 
-LOGGED = 10.0
-"""Seconds between the lines of a stream that keeps all of them, such as a file."""
+PATIENCE = 2.0  # seconds after which somebody who waits wants to see a bar
+PAUSE = 0.05  # seconds between two calls of a function, the first and the last of a step excepted
 
 
-class Progress:
-    """A line that says what is done and for how long; nothing where nobody looks."""
+class Watch:
+    """Counts what is done of what is known to be there; both only grow."""
 
-    def __init__(self, what: str, *, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self.what, self._done, self._total = what, 0, 0
-        self._stream = sys.stderr if stream is None else stream
-        self._live = _is_live(self._stream)
-        self._shown = not quiet and (self._live or stream is not None)
-        self._ended = threading.Event()
-        self._began = time.monotonic()
-        self._expected, self._news = "", threading.Event()
-        self._step = (0, 0.0)
-        """What was done when the present step began, and after how many seconds that was."""
+    def __init__(self, tell: Callable[[int, int], object] | None) -> None:
+        self._tell = tell
+        self._done, self._total, self._said = 0, 0, 0.0
+        self.failure: Exception | None = None
 
-    def __enter__(self) -> Self:
-        if self._shown:
-            self._thread = threading.Thread(target=self._watch, daemon=True)
-            self._thread.start()
-        return self
+    def begin(self, count: int, work: float) -> Finished:
+        """Begin a step of so many pieces, which are so much work; call what is returned with that done."""
+        before, finished = self._total, 0.0
+        self._total += count
+        self._say(before, always=True)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._news.set()
-        if self._shown:
-            self._thread.join()
+        def add(amount: float) -> None:
+            nonlocal finished
+            finished += amount
+            done = before + min(round(count * finished / work), count)
+            if done > self._done:
+                self._say(done, always=done == self._total)
 
-    def update(self, done: int, total: int) -> None:
-        """So much is done, of so much; a total that has changed begins a step."""
-        if total != self._total:
-            self._step = (self._done, time.monotonic() - self._began)
-        self._done, self._total = done, total
+        return add
 
-    def expect(self, said: str, seconds: float) -> None:
-        """Say at once about how long the present step will take, in words and as a number."""
-        self._expected = said
-        self._news.set()
-
-    def line(self, seconds: float) -> str:
-        """What is shown after so many seconds."""
-        if self._expected:
-            said, self._expected = f"{self.what} … {self._expected}", ""
-            return said
-        done, total = self._in_step()
-        if not 0 < done < total:
-            return f"{self.what} … {spoken(seconds)}"
-        left = (seconds - self._step[1]) * (total - done) / done
-        return f"{self.what} … {100 * done // total} %, {spoken(seconds)}, about {spoken(left)} left"
-
-    def _in_step(self) -> tuple[int, int]:
-        return self._done - self._step[0], self._total - self._step[0]
-
-    def _watch(self) -> None:
-        self._news.wait(PATIENCE)
-        if self._ended.is_set():
+    def _say(self, done: int, *, always: bool) -> None:
+        self._done, now = done, time.monotonic()
+        if self._tell is None or not (always or now - self._said >= PAUSE):
             return
-        with suppress(OSError, ValueError):  # nobody listens any more, which must not cost a result
-            try:
-                import rich.console
-                import rich.progress
-            except ImportError:
-                self._write_lines()
-            else:
-                if self._stream.isatty():
-                    self._draw_bar(rich)
-                else:
-                    self._write_lines()
-
-    def _draw_bar(self, rich: Any) -> None:
-        """The same as a bar of rich, where that is installed."""
-        parts = rich.progress
-        columns = (
-            parts.TextColumn("{task.description}", markup=False),
-            parts.BarColumn(),
-            parts.TimeElapsedColumn(),
-            parts.TimeRemainingColumn(),
-        )
-        console = rich.console.Console(file=self._stream)
-        with parts.Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(self.what, total=None)
-            bar.reset(task, start=False)
-            bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - self._began)
-            while not self._ended.wait(INTERVAL):
-                done, total = self._in_step()
-                what = f"{self.what}, {self._expected}" if self._expected else self.what
-                bar.update(task, description=what, completed=done, total=total or None)
-
-    def _write_lines(self) -> None:
-        """One line that is written over and over and then taken away, or one after the other into a file."""
-        width = 0
-        while True:
-            line = self.line(time.monotonic() - self._began)
-            width = max(width, len(line))
-            self._stream.write(f"\r{line:<{width}}" if self._live else f"{line}\n")
-            self._stream.flush()
-            self._news.wait(INTERVAL if self._live else LOGGED)
-            self._news.clear()
-            if self._ended.is_set():
-                break
-        if self._live:
-            self._stream.write(f"\r{'':<{width}}\r")
-            self._stream.flush()
+        self._said = now
+        try:
+            self._tell(done, self._total)
+        except Exception as error:  # whatever a function of the user's may raise
+            self._tell, self.failure = None, error
 
 
-def _is_live(stream: Any) -> bool:
-    """Whether a line can be written over: on a terminal, or below the cell of a notebook."""
-    try:
-        return bool(stream.isatty()) or type(stream).__module__.startswith("ipykernel")
-    except (AttributeError, OSError, ValueError):  # there is no such stream, or it was closed
-        return False
+_watch: ContextVar[Watch | Literal[False] | None] = ContextVar(
+    "_watch", default=None
+)  # False: inside a piece
 
 
-def spoken(seconds: float) -> str:
-    """A time in words.
+def begin(count: int, work: float | None = None) -> Finished:
+    """Begin a step of so many pieces, or none; call what is returned with the work that was done.
 
-    >>> from goodstein.engine.progress import spoken
-    >>> spoken(3.2), spoken(75), spoken(7300)
-    ('3 s', '1 min 15 s', '2 h 1 min')
+    All pieces are `work`, a number in any unit; None says that each piece is one.
     """
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    watch = _watch.get()
+    return watch.begin(count, work or count) if watch and count else lambda amount: None
+
+
+@contextmanager
+def _set(watch: Watch | Literal[False]) -> Iterator[None]:
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def unwatched() -> AbstractContextManager[None]:
+    """For the inside of a piece of work, which is told of as a whole."""
+    return nullcontext() if _watch.get() is None else _set(False)
+
+
+def watching(progress: Any, what: str = "Testing") -> AbstractContextManager[None]:
+    """Tell how far the work inside is, unless somebody outside is told."""
+    if progress is None or progress is False:
+        return nullcontext()
+    if progress is not True and not is_function(progress):
+        raise must("progress", "True, False or a function (done, total)", progress)
+    return _watching(progress, what)
+
+
+@contextmanager
+def _watching(progress: Any, what: str) -> Iterator[None]:
+    if _watch.get() is not None:
+        yield
+        return
+    with _bar(what) if progress is True else nullcontext(progress) as tell, _set(watch := Watch(tell)):
+        yield
+    if watch.failure is not None and progress is not True:
+        message = (
+            f"`progress` raised {type(watch.failure).__name__}: {watch.failure}. It was not called again."
+        )
+        warn(f"{message} The result is what it would have been without it.", RuntimeWarning)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], object] | None]:
+    """What moves a bar on a terminal or below the cell of a notebook; None where nobody looks."""
+    try:
+        live = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
+    except (AttributeError, ValueError):  # there is no such stream, or it was closed
+        live = False
+    if not live:
+        yield None
+        return
+    from tqdm import tqdm
+
+    bar = tqdm(desc=what, total=0, delay=PATIENCE, leave=False, miniters=1, dynamic_ncols=True)
+
+    def move(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    try:
+        yield move
+    finally:
+        with suppress(OSError, ValueError):  # nobody listens any more, which must not cost a result
+            bar.close()

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any, ClassVar
 
 from goodstein.engine.blas import one_blas_thread
-from goodstein.engine.watching import unwatched
+from goodstein.engine.progress import unwatched
 from goodstein.errors import InputError, must, within_memory
 
 FEW = 16
@@ -65,9 +65,9 @@ class Pool:
         return isinstance(self.executor, ThreadPoolExecutor)
 
     @property
-    def hands(self) -> int:
-        """About how many workers there are."""
-        return int(getattr(self.executor, "_max_workers", 1))
+    def hands(self) -> int | None:
+        """How many workers hold the data beforehand."""
+        return None
 
     def keep(self, thing: Any) -> Any:
         """What stands for a thing in the arguments of :meth:`submit`."""
@@ -99,7 +99,7 @@ def shared(pool: Pool, task: Callable[[Any], Any], items: Sequence[Any]) -> Iter
         future.add_done_callback(done.put)
 
     try:
-        for some in plan(len(items), pool.hands if pool.holds else None):
+        for some in plan(len(items), pool.hands):
             submit(some)
         while waiting:
             future = done.get()

@@ -15,7 +15,7 @@ from goodstein.adapters.model import as_model
 from goodstein.constraints import check_count, check_share
 from goodstein.data.rows import SeenRows
 from goodstein.engine.executors import Workers, check_workers, run
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.estimate.minimise import EstimationObjective, minimise
 from goodstein.lazy import cached_property

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from goodstein.explain.views import Look, Sentence, Told, View, figure, quoted, value_of
+from goodstein.explain.views import Look, Sentence, Told, View, figure, value_of
 from goodstein.types import Array
 
 POINTING = 0.15
@@ -29,9 +29,6 @@ DISTINCT = 0.03
 """Difference of second moments from which axes are the model's own."""
 
 STEP = 1e-6
-
-WAVES = (3, 4)
-"""Orders of harmonics of an angle, beyond those that directions and axes are made of."""
 
 COUNTER_CLOCKWISE = "larger angles"
 """What is across the mean direction of one angle."""
@@ -143,68 +140,6 @@ class Directions(Look):
 
     def _view(self, name: str, kind: str, sentence: Sentence, unit: str = "") -> View:
         return View(name, kind, self._columns, sentence, unit or "mean product of cosines")
-
-
-class Waves(Look):
-    """Three waves around the circle and more, of angles that have no mean direction to be seen from."""
-
-    def __init__(self, draws: Array, name: str, column: int) -> None:
-        self._column = column
-        length = float(np.hypot(np.cos(draws[:, column]).mean(), np.sin(draws[:, column]).mean()))
-        self._orders = np.array(WAVES if length <= POINTING else (), dtype=np.float64)
-        self.views = [
-            View(
-                f"{order} waves of {name}, {part}",
-                "waves",
-                (name,),
-                value_of(
-                    f"{quoted(name)} in {order} waves around the circle: mean {part} of {order} times it"
-                ),
-                f"mean {part}",
-            )
-            for part in ("cosine", "sine")
-            for order in (WAVES if len(self._orders) else ())
-        ]
-
-    def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
-        turned = observations[:, [self._column]] * self._orders
-        seen = np.hstack([np.cos(turned), np.sin(turned)])
-        values = seen.mean(axis=0)
-        return values, seen - values if influence else np.empty((0, len(values)))
-
-
-class AngleCorrelations(Look):
-    """Correlations of the sines of pairs of angles, each about the mean direction of the data."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        d = len(names)
-        self._first, self._second = np.triu_indices(d, 1)
-        self.views = [
-            View(
-                f"correlation of {names[j]}, {names[k]}",
-                "correlation",
-                (names[j], names[k]),
-                value_of(f"correlation of `{names[j]}` and `{names[k]}`"),
-                "correlation of sines",
-            )
-            for j, k in zip(self._first.tolist(), self._second.tolist(), strict=True)
-        ]
-
-    def measure(self, observations: Array, *, influence: bool = True) -> tuple[Array, Array]:
-        towards = np.arctan2(np.sin(observations).mean(axis=0), np.cos(observations).mean(axis=0))
-        length = np.hypot(np.sin(observations).mean(axis=0), np.cos(observations).mean(axis=0))
-        sine, cosine = np.sin(observations - towards), np.cos(observations - towards)
-        n, j, k = len(sine), self._first, self._second
-        size = np.sqrt((sine**2).mean(axis=0))
-        product = (sine.T @ sine / n)[j, k]
-        values = product / (size[j] * size[k])
-        if not influence:
-            return values, np.empty((0, len(values)))
-        turned = sine / np.maximum(length, 1e-12)  # the influence on the mean directions
-        mixed, own = cosine.T @ sine / n, (sine * cosine).mean(axis=0)
-        psi = sine[:, j] * sine[:, k] - product - mixed[j, k] * turned[:, j] - mixed[k, j] * turned[:, k]
-        squares = (sine**2 - size**2 - 2.0 * own * turned) / (2.0 * size**2)
-        return values, psi / (size[j] * size[k]) - values * (squares[:, j] + squares[:, k])
 
 
 def _axes(mean: Array | None, second: Array) -> Array:

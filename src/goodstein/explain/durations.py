@@ -19,7 +19,7 @@ of the coefficients are taken into account.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,9 +44,6 @@ ENDED = 0.95
 COVARIATES = 20
 """Covariates that are looked at, at most."""
 
-PAIRED = 6
-"""Covariates at most of which every two are looked at together."""
-
 
 class Hazards(Look):
     """Observed over expected events in intervals of time, over all time, and by each covariate."""
@@ -58,7 +55,6 @@ class Hazards(Look):
             )
         self._model, self._proportional = model, proportional
         self._groups = [] if proportional else groups(data.covariates, data.covariate_names)
-        self._pairs = [] if proportional else pairs(data.covariates, data.covariate_names)
         if isinstance(model, CoxModel):
             middle = (
                 float(np.median(data.durations[data.event_observed])) if data.event_observed.any() else 1.0
@@ -66,7 +62,7 @@ class Hazards(Look):
             self._ends = np.array([0.0, middle, np.inf])
             self._fitted = was_fitted(model, data)
             self.views = self._by_covariates() + self._by_covariates(f"before {figure(middle)}")
-            self.views += self._by_covariates(f"after {figure(middle)}") + self._by_pairs()
+            self.views += self._by_covariates(f"after {figure(middle)}")
             return
         self._ends = np.concatenate([[0.0], self._inner(data), [np.inf]])
         shown = [figure(end) for end in self._ends]
@@ -79,7 +75,7 @@ class Hazards(Look):
             View(f"hazard {one}", kind, ("duration",), _hazard(one), "ratio", variance=variance)
             for one, kind in kinds.items()
         ]
-        self.views += self._by_covariates() + self._by_pairs()
+        self.views += self._by_covariates()
 
     def _inner(self, data: Censored) -> Array:
         """Where one interval of time ends and the next begins."""
@@ -101,21 +97,6 @@ class Hazards(Look):
         return [
             View(f"events where {words}", kind, (name,), _events(words), "ratio", variance=variance)
             for name, words in found
-        ]
-
-    def _by_pairs(self) -> list[View]:
-        """Where two covariates are large or small together: what one does may depend on the other."""
-        variance: Variance = "least" if isinstance(self._model, CoxModel) else "known"
-        return [
-            View(
-                f"events where {one.words}",
-                "interaction",
-                one.names,
-                _events(one.words),
-                "ratio",
-                variance=variance,
-            )
-            for one in self._pairs
         ]
 
     def measure(self, observations: Censored, *, influence: bool = True) -> tuple[Array, Array]:
@@ -150,12 +131,7 @@ class Hazards(Look):
         psi = np.column_stack([one.holds(z) for one in self._groups]).astype(np.float64)
         early = sets.times <= self._ends[1]
         weights = np.array([np.ones(len(early)), early, ~early], np.float64)
-        found = weighted_events(sets, observations, psi, weights, self._fitted)
-        if not self._pairs:
-            return found
-        psi = np.column_stack([one.holds(z) for one in self._pairs]).astype(np.float64)
-        more = weighted_events(sets, observations, psi, weights[:1], self._fitted)
-        return np.hstack([found[0], more[0]]), np.append(found[1], more[1])
+        return weighted_events(sets, observations, psi, weights, self._fitted)
 
     def _events(self, model: Any, observations: Censored) -> tuple[Array, Array]:
         """Events of each duration that were seen and expected in every interval, (n, v) each."""
@@ -170,7 +146,6 @@ class Hazards(Look):
         expected = np.column_stack([expected, expected.sum(axis=1)])
         z = observations.covariates
         parts = [one.holds(z)[:, None] for one in self._groups] if z is not None else []
-        both = [one.holds(z)[:, None] for one in self._pairs] if z is not None else []
         unknown = isinstance(model, CoxModel)
         when = [-1, 0, 1] if unknown else [-1]
         seen, expected = (
@@ -178,7 +153,6 @@ class Hazards(Look):
                 [
                     values,
                     *(part * values[:, [k]] for k in when for part in parts),
-                    *(part * values[:, [-1]] for part in both),
                 ]
             )
             for values in (seen, expected)
@@ -219,37 +193,6 @@ def groups(z: Array | None, names: Sequence[str]) -> list[Group]:
             found.append(Group(name, j, first, second, f"{name} is from {low} to {high}"))
             found.append(Group(name, j, second, np.inf, f"{name} is above {high}"))
     return found
-
-
-class Together(NamedTuple):
-    """Rows where two covariates are both above their means or both below them."""
-
-    names: tuple[str, str]
-    columns: tuple[int, int]
-    means: tuple[float, float]
-
-    @property
-    def words(self) -> str:
-        """How that is said."""
-        first, second = self.names
-        return f"{first} and {second} are both large or both small"
-
-    def holds(self, z: Array) -> Any:
-        """Which rows these are, (n,)."""
-        first, second = (z[:, k] > mean for k, mean in zip(self.columns, self.means, strict=True))
-        return first == second
-
-
-def pairs(z: Array | None, names: Sequence[str]) -> list[Together]:
-    """Every two covariates, where they are few; not those that are never, or always, large together."""
-    if z is None or len(names) > PAIRED:
-        return []
-    means = z.mean(axis=0)
-    found = [
-        Together((names[i], names[j]), (i, j), (float(means[i]), float(means[j])))
-        for i, j in combinations(np.flatnonzero(np.ptp(z, axis=0) > 0).tolist(), 2)
-    ]
-    return [one for one in found if 0 < np.count_nonzero(one.holds(z)) < len(z)]
 
 
 def _events(where: str) -> Sentence:

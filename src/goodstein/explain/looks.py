@@ -10,7 +10,7 @@ import numpy as np
 from goodstein.domains import Box, Domain, Lattice, Naturals, Simplex, Sphere, Torus
 from goodstein.explain.columns import Columns, Edges
 from goodstein.explain.counts import Counted
-from goodstein.explain.directions import AngleCorrelations, Directions, Waves
+from goodstein.explain.directions import Directions
 from goodstein.explain.places import Places
 from goodstein.explain.states import States
 from goodstein.explain.views import Look, Several, quoted
@@ -38,7 +38,7 @@ def look_at_points(
     elif isinstance(domain, Sphere):
         looks = [Directions(draws, domain.embedded, "the rows", names)]
     elif isinstance(domain, Torus):
-        looks = _angles(draws, names)
+        looks = [Directions(draws, _on_circle(j), quoted(name), [name]) for j, name in enumerate(names)]
     else:
         looks = _flat(observations, draws, domain, names)
     return Several([*looks, Places(observations, draws, names, rng, domain.embedded)])
@@ -53,15 +53,9 @@ def _flat(observations: Array, draws: Array, domain: Domain, names: Sequence[str
     return looks
 
 
-def _angles(draws: Array, names: Sequence[str]) -> list[Look]:
-    """Each angle as a direction in the plane, and pairs of them."""
-
-    def embedded(j: int) -> Callable[[Array], Array]:
-        return lambda x: np.column_stack([np.cos(x[:, j]), np.sin(x[:, j])])
-
-    looks: list[Look] = [Directions(draws, embedded(j), quoted(name), [name]) for j, name in enumerate(names)]
-    looks += [Waves(draws, name, j) for j, name in enumerate(names)]
-    return [*looks, AngleCorrelations(names)] if len(names) > 1 else looks
+def _on_circle(j: int) -> Callable[[Array], Array]:
+    """An angle as a direction in the plane."""
+    return lambda x: np.column_stack([np.cos(x[:, j]), np.sin(x[:, j])])
 
 
 def _parts(observations: Array, draws: Array, names: Sequence[str]) -> list[Look]:

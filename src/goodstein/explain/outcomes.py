@@ -4,7 +4,7 @@ At every row i, draws of the model at x_i give the mean m_i of y, the mean dista
 one outcome in twenty exceeds, and the probability of a zero. With residuals e_i = y_i − m_i the views are
 
 * the mean of e over all rows; and how it differs from that over rows in which a covariate is small, middling
-  or large, or two are large or small together: the form of the regression;
+  or large: the form of the regression;
 * Σ|e_i| / ΣA_i over all rows, how widely outcomes spread; and that over the same rows divided by it: whether
   the spread changes along a covariate;
 * outcomes beyond the limits, and zeros, over those that are expected.
@@ -16,17 +16,17 @@ is expected beyond them come from different draws, and what draws add to the var
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from goodstein.conditional.data import Paired
 from goodstein.domains import Domain
-from goodstein.explain.durations import groups, pairs
+from goodstein.explain.durations import groups
 from goodstein.explain.views import Look, Sentence, Told, View, quoted
 from goodstein.numerics.ranges import cut
-from goodstein.types import Array, BoolArray
+from goodstein.types import Array
 
 DRAWS = 100
 """Draws of y at every row; a tenth of a standard error of a mean is theirs."""
@@ -48,14 +48,6 @@ class Expected(NamedTuple):
     below: Array
     above: Array
     zeros: Array
-
-
-class Where(NamedTuple):
-    """Rows that are looked at, and how that is said."""
-
-    words: str
-    columns: tuple[str, ...]
-    holds: Callable[[Array], BoolArray]
 
 
 class Quantity(NamedTuple):
@@ -91,8 +83,7 @@ class Outcomes(Look):
     def __init__(self, model: Any, domain: Domain, data: Paired, seed: int) -> None:
         self._model, self._domain, self._seed = model, domain, seed
         z, names = data.covariates, data.covariate_names
-        self._groups = [Where(one.words, (one.name,), one.holds) for one in groups(z, names)]
-        self._pairs = [Where(one.words, one.names, one.holds) for one in pairs(z, names)]
+        self._groups = groups(z, names)
         expected = self._expected(model, data)
         # Of outcomes with two values the spread follows from the mean.
         self._two = domain.discrete and len(np.unique(data.outcomes)) <= 2
@@ -113,7 +104,7 @@ class Outcomes(Look):
         """The quantities as this model sees them, (v,), and their influences, (n, v)."""
         expected, y = self._expected(model, observations), observations.outcomes
         z, values, psi = observations.covariates, [], []
-        inside = [np.asarray(one.holds(z), np.float64) for one in (*self._groups, *self._pairs)]
+        inside = [np.asarray(one.holds(z), np.float64) for one in self._groups]
         for j in range(y.shape[1]):
             e, a = y[:, j] - expected.mean[:, j], expected.distance[:, j]
             everywhere = np.ones(len(e))
@@ -121,8 +112,7 @@ class Outcomes(Look):
             found = [mean, *(_less(_ratio(part * e, part), mean) for part in inside)]
             if not self._two:
                 spread = _ratio(np.abs(e), a)
-                parts = inside[: len(self._groups)]
-                found += [spread, *(_over(_ratio(part * np.abs(e), part * a), spread) for part in parts)]
+                found += [spread, *(_over(_ratio(part * np.abs(e), part * a), spread) for part in inside)]
                 found.append(_ratio((y[:, j] < expected.low[:, j]).astype(float), expected.below[:, j]))
                 found.append(_ratio((y[:, j] > expected.high[:, j]).astype(float), expected.above[:, j]))
             if j in self._zeros:
@@ -154,17 +144,16 @@ class Outcomes(Look):
         """Views of one column of y, in the order in which they are measured."""
         column, unit = quoted(name), f"units of {name}"
         views = [View(f"mean of {name}", "mean", (name,), _off(column), unit)]
-        for kind, several in (("covariate", self._groups), ("interaction", self._pairs)):
-            views += [
-                View(
-                    f"mean of {name} where {one.words}",
-                    kind,
-                    (name, *one.columns),
-                    _off(column, one.words),
-                    unit,
-                )
-                for one in several
-            ]
+        views += [
+            View(
+                f"mean of {name} where {one.words}",
+                "covariate",
+                (name, one.name),
+                _off(column, one.words),
+                unit,
+            )
+            for one in self._groups
+        ]
         if self._two:
             return views
         views.append(_multiple(f"spread of {name} given covariates", "spread", (name,), _wide(column)))
@@ -172,7 +161,7 @@ class Outcomes(Look):
             _multiple(
                 f"spread of {name} where {one.words}",
                 "spread along covariates",
-                (name, *one.columns),
+                (name, one.name),
                 _wide(column, one.words),
             )
             for one in self._groups

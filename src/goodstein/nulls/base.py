@@ -16,7 +16,7 @@ from goodstein.auditing.serial import Dependence
 from goodstein.constraints import asked
 from goodstein.data.base import Data
 from goodstein.engine.executors import Workers, run, several
-from goodstein.engine.watching import unwatched
+from goodstein.engine.progress import unwatched
 from goodstein.errors import InputError, ScoreError, given, must, safe_repr, shown, warn
 from goodstein.foreign import Own
 from goodstein.problems.problem import Collection, Problem

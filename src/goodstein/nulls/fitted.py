@@ -12,7 +12,7 @@ from goodstein.auditing.report import Check, Question
 from goodstein.constraints import answered, asked, numbers
 from goodstein.data.points import Points
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import Finished, begin
+from goodstein.engine.progress import Finished, begin
 from goodstein.errors import Explained, InputError, given, must
 from goodstein.models.influence import FIT_AGAIN, Influence, of_equations, of_maximum, stopped_short
 from goodstein.nulls.base import Calibration, JointCalibration

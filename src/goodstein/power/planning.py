@@ -10,7 +10,7 @@ import numpy as np
 
 from goodstein.constraints import check_count, check_flag, check_share, is_function, number
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.errors import InputError, must
 from goodstein.power.cell import Cell
 from goodstein.power.laws import Draw, NoSamplerError, name_of

@@ -15,8 +15,8 @@ from typing import Any, Self
 from goodstein.engine.blas import one_blas_thread
 from goodstein.engine.cluster import Cluster
 from goodstein.engine.executors import available_cores, explained_workers, is_client
+from goodstein.engine.progress import begin, unwatched
 from goodstein.engine.shares import Pool, dumps
-from goodstein.engine.watching import begin, unwatched
 from goodstein.errors import InputError, shown
 
 Tasks = Sequence[tuple[Any, ...]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from goodstein.constraints import check_count, check_flag, check_seed, check_share, is_function
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike, begin, watching
+from goodstein.engine.progress import ProgressLike, begin, watching
 from goodstein.errors import InputError, ResourceError, must
 from goodstein.numerics.ranges import cut
 from goodstein.power.cell import Cell

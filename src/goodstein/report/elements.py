@@ -43,12 +43,6 @@ def listed(*texts: str) -> Html:
     return element("ul", *(element("li", text) for text in texts))
 
 
-def code(text: str) -> Html:
-    """Lines that somebody copies."""
-    lines = (as_html(cut(line, LONGEST)) for line in text.split("\n"))
-    return element("pre", element("code", Html("\n".join(lines))))
-
-
 def tabled(table: Table, label: str) -> Html:
     """A table, which on a narrow screen can be moved sideways by itself."""
     header, *lines = ([cut(cell) for cell in line] for line in (table.header, *table.lines))

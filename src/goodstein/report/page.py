@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goodstein.report.citation import citations
-from goodstein.report.elements import Html, code, element, joined, listed, paragraphs, tabled
+from goodstein.report.elements import Html, element, joined, listed, paragraphs, tabled
 from goodstein.report.pictures import pictures
 from goodstein.text import Table, as_html, cut, readable, visible
 
@@ -48,7 +48,6 @@ def page(result: CheckResult) -> str:
         _section("Pictures", *pictures(result)),
         _section("How wrong the model is", *_wrong(result)),
         _section("What such a sample could have found", *_could(result)),
-        _section("Data", *_data(result)),
         _section("Model", paragraphs(test.model), *_model(result)),
         _section("Can the p-value be trusted?", *_audit(result)),
         _section("The test", *_test(result)),
@@ -124,12 +123,6 @@ def _could(result: CheckResult) -> list[Html]:
     ]
 
 
-def _data(result: CheckResult) -> list[Html]:
-    data = result.data
-    tables = [tabled(table, "Columns of the data") for table in data._tables()]
-    return [paragraphs(f"{data.words}."), *tables, paragraphs(*data._notes())]
-
-
 def _model(result: CheckResult) -> list[Html]:
     domain = result.test.domain
     return [] if domain is None else [paragraphs(f"It lives on {domain!r}.")]
@@ -165,14 +158,10 @@ def _test(result: CheckResult) -> list[Html]:
 
 
 def _again(result: CheckResult) -> list[Html]:
-    known = {"model": result.test.model, **{k: v for k, v in result.options.items() if k == "domain"}}
-    comments = "".join(f"# {name}: {visible(cut(words))}\n" for name, words in known.items())
-    file = "goodstein check data.csv model.py:model --seed {} --output report.html"
+    asked = {"model": result.test.model, **result.options, "level": f"{result.level:g}", "rng": result.seed}
     versions = ", ".join(f"{name} {number}" for name, number in result.versions.items())
     return [
-        paragraphs("In Python, with the same data and model:"),
-        code(f"import goodstein as gs\n\n{comments}{result.call}"),
-        paragraphs("In a shell:" if result.command else "In a shell, with data and model in files:"),
-        code(result.command or file.format(result.seed)),
-        paragraphs(f"Seed {result.seed}. Versions: {versions}."),
+        paragraphs("Call goodstein.check with the same data and model, and with these arguments:"),
+        tabled(Table((), [(name, visible(cut(str(words)))) for name, words in asked.items()]), "Arguments"),
+        paragraphs(f"In a shell: goodstein check with --seed {result.seed}. Versions: {versions}."),
     ]

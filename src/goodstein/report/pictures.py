@@ -86,9 +86,10 @@ def thinned(test: TestResult) -> TestResult:
 
 
 def _planned(result: CheckResult) -> Iterator[Picture]:
-    n, draws = result.data.n, len(result.test.null_distribution)
+    asked, draws = result.test.asked, len(result.test.null_distribution)
+    n = len(asked[0].data) if asked else 0
     part = f" ({MOST_ROWS} of {n} observations, evenly spaced in their order)" if n > MOST_ROWS else ""
-    if result.test.asked and shape_of(result.test) == "findings":
+    if asked and shape_of(result.test) == "findings":
         yield Picture(
             "where",
             f"What fails, and how far from the model it is{part}",

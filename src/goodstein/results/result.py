@@ -13,7 +13,7 @@ from goodstein.constraints import check_share
 from goodstein.kernels.base import as_kernel
 from goodstein.lazy import deferred
 from goodstein.problems.problem import Problem
-from goodstein.results.member import Member, by_evidence, table
+from goodstein.results.member import Member, table
 from goodstein.results.questions import SMALL, Questions
 from goodstein.text import Table, Words, brief, plain, short, storable
 from goodstein.types import Array
@@ -107,18 +107,9 @@ class TestResult(Questions):
     asked: tuple[Problem, ...] = field(default=(), repr=False)
 
     @property
-    def best(self) -> Member:
-        """The member with the most evidence against the model."""
-        return max(self.members, key=by_evidence)
-
-    @property
     def undefined(self) -> bool:
         """Whether there is no p-value, because two models are too alike to be compared."""
         return math.isnan(self.pvalue)
-
-    def table(self) -> str:
-        """All members, one on each line."""
-        return "\n".join(line[2:] for line in table(self.members).text())
 
     def _rows(self) -> list[tuple[str, str]]:
         parts = {"operator": self.operator, "kernel": self.kernel, "null": self.null}
@@ -188,7 +179,7 @@ class TestResult(Questions):
         text += ["", f"  {self._verdict()}"]
         text += [f"  Note: {note}" for note in self.notes]
         if self.members:
-            text += ["", *(f"  {line}" for line in self.table().split("\n"))]
+            text += ["", *table(self.members).text()]
         return "\n".join(text)
 
     def __str__(self) -> str:

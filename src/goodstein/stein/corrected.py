@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from goodstein.engine.executors import one_blas_thread
-from goodstein.engine.watching import Finished, begin
+from goodstein.engine.progress import Finished, begin
 from goodstein.numerics.ranges import cut
 from goodstein.stein.forms import BlockForm
 from goodstein.types import Array

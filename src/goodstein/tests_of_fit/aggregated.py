@@ -15,7 +15,7 @@ from goodstein.constraints import check_flag, numbers
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.errors import InputError, must
 from goodstein.kernels.base import Kernel
 from goodstein.models.model import Model
@@ -46,12 +46,6 @@ from goodstein.tests_of_fit.members.entries import default_kernels
 from goodstein.tests_of_fit.members.words import left_out, looks_at
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
-
-ADVICE = (
-    "Some thousand rows, taken at random, answer sooner and show all but small departures; "
-    "ksd_test(..., approximate=gs.Nystrom()) takes all of them."
-)
-"""For very many rows."""
 
 FINITE = 0.2
 """The cost of a member of finite rank, in matrices of pairs."""
@@ -138,7 +132,7 @@ def aggregated_test(
     >>> len(result.members) > 3
     True
     """
-    watch = watching(progress, advice=ADVICE)
+    watch = watching(progress)
     check_workers(workers)
     check_flag(audit, "audit")
     seeds = draw_seeds(as_generator(rng))

@@ -10,7 +10,7 @@ from goodstein.conditional.data import Paired
 from goodstein.conditional.operator import Conditional
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike
+from goodstein.engine.progress import ProgressLike
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null

@@ -11,9 +11,9 @@ import numpy as np
 from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.engine.reduce import quadratic_forms
 from goodstein.engine.schemes import IndependentSigns
-from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration

@@ -6,7 +6,7 @@ from typing import Any
 
 from goodstein.constraints import check_count
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike
+from goodstein.engine.progress import ProgressLike
 from goodstein.graphs.data import as_graph
 from goodstein.graphs.model import as_graph_model
 from goodstein.graphs.operator import GlauberFlips

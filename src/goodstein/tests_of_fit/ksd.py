@@ -8,7 +8,7 @@ from goodstein.constraints import check_flag
 from goodstein.data.weights import weighted
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, one_blas_thread
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.errors import InputError, within_memory
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.approximate import Nystrom
@@ -21,9 +21,6 @@ from goodstein.tests_of_fit.approximate import approximate_test
 from goodstein.tests_of_fit.tolerant import tolerant_test
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
-
-ADVICE = "In near-linear time: approximate=gs.Nystrom(). workers=client brings the cores of a Dask cluster."
-"""For tests of very many rows."""
 
 
 def ksd_test(
@@ -101,13 +98,10 @@ def ksd_test(
         False the test runs all the same and the result says what is wrong, as far as that is seen without
         drawing from the model.
     progress
-        True shows on a terminal, or below the cell of a notebook, how far a test is that takes more than two
-        seconds, and about how long the present step will take; elsewhere it shows nothing. A stream, such as
-        ``sys.stderr`` or an open file, gets such lines wherever it leads. Or a function ``(done, total)``,
-        called in this thread a few times a second; both numbers only grow, `total` with each step. If it
-        raises an error it is not called again, and a warning says so. The result is the same for all of them.
-        From ten seconds on a line says beforehand about how long it will take, on how many cores; from ten
-        minutes on a warning does, whatever `progress` is.
+        True shows a bar on a terminal, or below the cell of a notebook, for a test that takes more than two
+        seconds; elsewhere it shows nothing. Or a function ``(done, total)``, called in this thread a few
+        times a second; both numbers only grow, `total` with each step. If it raises an error it is not called
+        again, and a warning says so. The result is the same for all of them.
 
     Examples
     --------
@@ -120,7 +114,7 @@ def ksd_test(
     seeds = draw_seeds(as_generator(rng))
     if tolerance is not None and approximate is not None:
         raise InputError("`tolerance` and `approximate` exclude each other. Pass one of them.")
-    with watching(progress, advice=ADVICE), one_blas_thread():
+    with watching(progress), one_blas_thread():
         observed = weighted(data, weights)
         exact = tolerance is None and approximate is None
         problem = compose(observed, model, domain, operator, kernel, seeds, weighted=exact)

@@ -13,7 +13,7 @@ from goodstein.constraints import check_count
 from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, one_blas_thread, run
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.errors import BandwidthError, InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Calibration

@@ -13,9 +13,9 @@ from goodstein.constraints import check_count
 from goodstein.data.points import draw
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.engine.schemes import strip_height
 from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
-from goodstein.engine.watching import ProgressLike, watching
 from goodstein.kernels.base import Kernel
 from goodstein.lazy import cached_property
 from goodstein.nulls.base import Calibration

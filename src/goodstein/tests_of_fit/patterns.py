@@ -6,7 +6,7 @@ from typing import Any
 
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike
+from goodstein.engine.progress import ProgressLike
 from goodstein.nulls.base import Null
 from goodstein.patterns.innovations import Innovations
 from goodstein.patterns.operator import Papangelou

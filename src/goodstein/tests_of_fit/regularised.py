@@ -11,7 +11,7 @@ import numpy as np
 from goodstein.constraints import check_flag, number
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike
+from goodstein.engine.progress import ProgressLike
 from goodstein.errors import InputError
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null

@@ -16,10 +16,10 @@ from goodstein.constraints import check_flag
 from goodstein.data.base import Data
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers, check_workers, run
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.engine.reduce import Form
 from goodstein.engine.signs import CHUNK
 from goodstein.engine.triangle import above_diagonal, areas, upper_tiles
-from goodstein.engine.watching import ProgressLike, watching
 from goodstein.errors import InputError, ScoreError, must
 from goodstein.kernels.base import Kernel
 from goodstein.kernels.frames import Frame

@@ -17,7 +17,7 @@ from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains import Ball, Box, Domain, Simplex
 from goodstein.engine.executors import one_blas_thread
-from goodstein.engine.watching import ProgressLike, begin, unwatched, watching
+from goodstein.engine.progress import ProgressLike, begin, unwatched, watching
 from goodstein.errors import InputError, SteinIdentityError
 from goodstein.kernels.base import Kernel, as_kernel
 from goodstein.kernels.whitened import Whitened
@@ -38,7 +38,6 @@ from goodstein.validation import as_generator
 def select(
     data: ArrayLike,
     model: Any,
-    candidates: Sequence[Any] | None = None,
     *,
     domain: Domain | None = None,
     operators: Sequence[Any] | None = None,
@@ -55,21 +54,19 @@ def select(
     .. math:: U / (\hat σ + 10^{-4}\,\mathrm{rms}\,h), \qquad
         \hat σ = 2 \cdot \text{standard deviation of the row means of } H,
 
-    over the candidates, on rows drawn at random. Under an alternative √n(U − KSD²) is asymptotically normal
-    with standard deviation σ, so that for large n the criterion orders tests by their power. What is chosen
-    is fixed and tested on the other rows, so the test keeps its level whatever was tried.
+    over operators and kernels, on rows drawn at random. Under an alternative √n(U − KSD²) is asymptotically
+    normal with standard deviation σ, so that for large n the criterion orders tests by their power. What is
+    chosen is fixed and tested on the other rows, so the test keeps its level whatever was tried.
 
     Parameters
     ----------
     data, model, domain
         As in :func:`ksd_test`; points or right-censored durations.
-    candidates
-        Pairs of an operator and a kernel; an auxiliary function g stands for ``Standardised(g)``. Without a
-        kernel, an operator is tried at several bandwidths.
     operators, kernels
-        Instead of `candidates`: every operator with every kernel. Without `operators`, those of the library
-        that suit the domain; without `kernels`, each operator's own at 1/8, 1/4, 1/2, 1, 2 and 4 times its
-        own bandwidth (on lattices :class:`Hamming` with rates ½, 1, 2 and 4).
+        Candidates are all operators with all kernels; an auxiliary function g stands for
+        ``Standardised(g)``. Without `operators`, those of the library that suit the domain; without
+        `kernels`, each operator's own at 1/8, 1/4, 1/2, 1, 2 and 4 times its own bandwidth (on lattices
+        :class:`Hamming` with rates ½, 1, 2 and 4).
     train_fraction
         Share of the rows on which is chosen. These rows are not tested.
     rng
@@ -115,10 +112,12 @@ def select(
     generator = as_generator(rng)
     seeds = draw_seeds(generator)
     # Something that can be asked without an operator: domain, model and data are what is validated here.
-    first = _first_operator(candidates, operators)
+    first = _first_operator(operators)
     problem = compose(data, model, domain, first, None, seeds)
     part, rest, train = split(problem, train_fraction, np.random.default_rng(seeds[1]), "choose on")
-    pairs = as_pairs(candidates, operators, kernels, part)
+    chosen = default_operators(part) if operators is None else _as_list(operators, "operators")
+    each: list[Any] = [None] if kernels is None else _as_list(kernels, "kernels")
+    pairs = [(_as_operator(operator), _as_kernel(kernel)) for operator in chosen for kernel in each]
     found: list[Candidate] = []
     with watch:
         finished = begin(len(pairs))
@@ -191,11 +190,9 @@ def _evaluated(
     return found
 
 
-def _first_operator(candidates: Any, operators: Any) -> Any:
+def _first_operator(operators: Any) -> Any:
     """An operator that says of what kind the data are: that of durations takes no points."""
-    given = candidates if candidates is not None else operators
-    for candidate in given if isinstance(given, list | tuple) else [given]:
-        operator = candidate[0] if isinstance(candidate, tuple | list) and candidate else candidate
+    for operator in operators if isinstance(operators, list | tuple) else [operators]:
         if isinstance(operator, Operator) and operator.takes is not Points:
             return operator
     return None
@@ -206,34 +203,6 @@ SCALES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 RATES = (0.5, 1.0, 2.0, 4.0)
 """Rates of the kernel on lattices by default."""
-
-Pair = tuple[Operator | None, Kernel | None]
-"""A candidate; None stands for all kernels of the operator, or for the operator by default."""
-
-
-def as_pairs(candidates: Any, operators: Any, kernels: Any, problem: Problem) -> list[Pair]:
-    """The candidates, in the order in which they were given.
-
-    `problem` is that of the training part with everything by default.
-    """
-    if candidates is None:
-        chosen = default_operators(problem) if operators is None else _as_list(operators, "operators")
-        each: list[Any] = [None] if kernels is None else _as_list(kernels, "kernels")
-        return [(_as_operator(operator), _as_kernel(kernel)) for operator in chosen for kernel in each]
-    if operators is not None or kernels is not None:
-        raise InputError(
-            "Pass either `candidates`, which are pairs of an operator and a kernel, or `operators` and "
-            "`kernels`, of which every pair is tried; not both."
-        )
-    pairs: list[Pair] = []
-    for candidate in _as_list(candidates, "candidates"):
-        if not isinstance(candidate, tuple | list):
-            pairs.append((_as_operator(candidate), None))
-        elif len(candidate) == 2:
-            pairs.append((_as_operator(candidate[0]), _as_kernel(candidate[1])))
-        else:
-            raise InputError(f"`candidates` must be pairs (operator, kernel), got {candidate!r}.")
-    return pairs
 
 
 def default_operators(problem: Problem) -> list[Operator]:
@@ -281,7 +250,7 @@ def _as_operator(value: Any) -> Operator | None:
         return as_operator(value)
     wanted = (
         "A candidate must be an operator such as Langevin() or an auxiliary function such as "
-        "BoundaryDistance(), perhaps in a pair with a kernel"
+        "BoundaryDistance()"
     )
     return Standardised(as_auxiliary(value, wanted))
 

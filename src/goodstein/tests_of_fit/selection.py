@@ -11,7 +11,7 @@ from goodstein.constraints import check_flag
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.engine.executors import Workers
-from goodstein.engine.watching import ProgressLike, watching
+from goodstein.engine.progress import ProgressLike, watching
 from goodstein.kernels.base import Kernel
 from goodstein.nulls.base import Null
 from goodstein.operators.base import Operator, Wrapping
