@@ -144,8 +144,6 @@ from goodstein.operators.views.harmonics import Harmonics as Harmonics
 from goodstein.operators.views.margin import Margin as Margin
 from goodstein.operators.views.moments import Moments as Moments
 from goodstein.operators.views.pair import Pair as Pair
-from goodstein.operators.views.radius import Radius as Radius
-from goodstein.operators.views.sliced import Sliced as Sliced
 from goodstein.patterns.data import Patterns as Patterns
 from goodstein.patterns.single import Pattern as Pattern
 from goodstein.power import (
