@@ -689,10 +689,6 @@ DIRECTIONAL = [
     Bingham(np.diag([5.0, 0.0, -2.0, 1.0, 1.0])),
     Kent(AXES, 6.0, 2.0),
     Kent(AXES, 2.0, 4.0),
-    gs.families.WrappedNormal(0.7, 0.8),
-    gs.families.WrappedNormal(-2.0, 2.5),
-    gs.families.ProjectedNormal([1.0, -0.5]),
-    gs.families.ProjectedNormal([0.5, 2.0, -1.0, 0.3]),
 ]
 LIFETIMES = [
     Exponential(2.0),

@@ -1326,8 +1326,6 @@ record(
     uniform_on_sphere=lambda: family(F.UniformOnSphere(4)),
     bingham=lambda: family(F.Bingham(np.diag([3.0, 1.0, 0.0])), F.Bingham.fit),
     kent=lambda: family(F.Kent(np.eye(3), 10.0, 3.0), F.Kent.fit),
-    wrapped_normal=lambda: family(F.WrappedNormal(0.7, 0.8), F.WrappedNormal.fit),
-    projected_normal=lambda: family(F.ProjectedNormal([0.5, 2.0, -1.0]), F.ProjectedNormal.fit),
     ising=lambda: family(F.Ising(0.3 * (1 - np.eye(3)), 0.1), F.Ising.fit),
     potts=lambda: family(F.Potts(3, [[0.0, 1.0], [1.0, 0.0]]), partial(F.Potts.fit, levels=3)),
     table=lambda: family(

@@ -201,7 +201,6 @@ FAMILIES = [
     "Potts",
     "ProbabilisticPCA",
     "Product",
-    "ProjectedNormal",
     "StochasticBlockModel",
     "Strauss",
     "StudentCopula",
@@ -212,7 +211,6 @@ FAMILIES = [
     "VonMises",
     "VonMisesFisher",
     "Weibull",
-    "WrappedNormal",
     "ZeroInflated",
 ]
 

@@ -43,7 +43,5 @@ from goodstein.families.von_mises import VonMises as VonMises
 from goodstein.families.von_mises_fisher import UniformOnSphere as UniformOnSphere
 from goodstein.families.von_mises_fisher import VonMisesFisher as VonMisesFisher
 from goodstein.families.weibull import Weibull as Weibull
-from goodstein.families.wrapped import ProjectedNormal as ProjectedNormal
-from goodstein.families.wrapped import WrappedNormal as WrappedNormal
 from goodstein.families.zero_inflated import Product as Product
 from goodstein.families.zero_inflated import ZeroInflated as ZeroInflated
