@@ -1338,7 +1338,6 @@ record(
     binomial=lambda: family(F.Binomial(7, 0.3), partial(F.Binomial.fit, count=7)),
     multinomial=lambda: family(F.Multinomial(6, [0.2, 0.3, 0.5]), F.Multinomial.fit),
     geometric=lambda: family(F.Geometric(0.3), F.Geometric.fit),
-    conway_maxwell=lambda: family(F.ConwayMaxwellPoisson(4.0, 0.5), F.ConwayMaxwellPoisson.fit),
     zero_inflated=lambda: family(F.ZeroInflated(F.Poisson(2.0), 0.3), F.ZeroInflated.fit),
     dirichlet_multinomial=lambda: family(
         F.DirichletMultinomial(6, [1.5, 0.4, 3.0]), F.DirichletMultinomial.fit

@@ -171,7 +171,6 @@ FAMILIES = [
     "Binomial",
     "CategoricalTable",
     "ClaytonCopula",
-    "ConwayMaxwellPoisson",
     "Dirichlet",
     "DirichletMixture",
     "DirichletMultinomial",

@@ -7,7 +7,6 @@ from goodstein.families.bingham import Bingham as Bingham
 from goodstein.families.binomial import Binomial as Binomial
 from goodstein.families.binomial import Multinomial as Multinomial
 from goodstein.families.block_model import StochasticBlockModel as StochasticBlockModel
-from goodstein.families.conway_maxwell import ConwayMaxwellPoisson as ConwayMaxwellPoisson
 from goodstein.families.copulas import GaussianCopula as GaussianCopula
 from goodstein.families.copulas import StudentCopula as StudentCopula
 from goodstein.families.dirichlet import Dirichlet as Dirichlet
