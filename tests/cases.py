@@ -425,7 +425,6 @@ def likelihood_score(theta, y):
 
 SQUARE = gs.Box(0, [1, 1])
 FAR_APART = GaussianMixture([0.5, 0.5], [[-5, -5], [5, 5]], 1.0)
-NARROW = Normal([0.2, 0.0], 0.8)
 PLANE, HALVES = Normal([0, 0]), Dirichlet([0.5, 0.5, 0.5])
 LOADINGS = np.array([[1.0], [-0.5]])
 FACTORS = ProbabilisticPCA(LOADINGS, variance=0.4).latent()
@@ -492,7 +491,6 @@ OPERATORS = [
         "embedded states", gs.MeanEmbedding(5, 9), TABLE, states(*THIRDS), states(0.6, 0.3, 0.1), draws=True
     ),
     OperatorCase("Perturbed", gs.Perturbed(), FAR_APART, two_modes(0.5), two_modes(0.9)),
-    OperatorCase("GradientFree", gs.GradientFree(NARROW), PLANE, normals(), normals(0.8)),
     OperatorCase("FiniteSet", FiniteSet(gs.Langevin(), LOCATIONS), PLANE, normals(), normals(0.8)),
     OperatorCase("Coordinate, circle", gs.Coordinate(), VonMises(0, 1.5), headings(0), headings(1.5)),
     OperatorCase("Coordinate, sphere", gs.Coordinate(), SPHERE, directions(0), directions(2)),

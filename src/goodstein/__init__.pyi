@@ -120,7 +120,6 @@ from goodstein.operators.coordinate import Coordinate as Coordinate
 from goodstein.operators.difference import Difference as Difference
 from goodstein.operators.dilation import Dilation as Dilation
 from goodstein.operators.embedding import MeanEmbedding as MeanEmbedding
-from goodstein.operators.gradient_free import GradientFree as GradientFree
 from goodstein.operators.jumps import Jumps as Jumps
 from goodstein.operators.langevin import Langevin as Langevin
 from goodstein.operators.latent import Latent as Latent
