@@ -754,7 +754,7 @@ class EstimatorCase:
 
 
 def log_cosh(x, theta):
-    return -np.log(np.cosh(x[:, 0] - theta[0]))
+    return -jnp.log(jnp.cosh(x[:, 0] - theta[0]))
 
 
 def squares(x):

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.stats
 
@@ -1379,7 +1380,7 @@ def cut_off(n=150):
 
 
 def cauchy(x, theta):
-    return -np.log1p((x[:, 0] - theta[0]) ** 2)
+    return -jnp.log1p((x[:, 0] - theta[0]) ** 2)
 
 
 E = gs.estimate

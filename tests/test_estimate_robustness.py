@@ -47,7 +47,7 @@ def logistic_estimate(x, scale):
 def test_units_of_a_parametric_family_do_not_matter(unit, start):
     def log_density(x, theta):
         u = (x[:, 0] - theta[0]) / unit
-        return -u - 2 * np.log1p(np.exp(-u))
+        return -u - 2 * jnp.log1p(jnp.exp(-u))
 
     fit = ScoreMatching().fit(NORMAL * unit, Parametric(log_density, start=[start * unit]))
     assert fit.converged and fit.notes == ()
@@ -61,11 +61,10 @@ def test_units_of_a_parametric_family_do_not_matter(unit, start):
     assert fit.standard_errors["theta"][0] / unit == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("library", [np, jnp], ids=["numpy", "jax"])
 @pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_an_offset_costs_a_parametric_family_nothing(library, offset):
+def test_an_offset_costs_a_parametric_family_nothing(offset):
     def log_density(x, theta):
-        return -library.log(library.cosh(x[:, 0] - theta[0]))
+        return -jnp.log(jnp.cosh(x[:, 0] - theta[0]))
 
     near, far = (
         ScoreMatching().fit(NORMAL + shift, Parametric(log_density, start=[shift + 0.5]))
@@ -277,7 +276,7 @@ def test_of_a_score_and_a_log_density_the_score_is_taken():
 
 def test_a_search_that_has_run_away_is_noticed():
     def cauchy(x, theta):
-        return -np.log1p((x[:, 0] - theta[0]) ** 2)
+        return -jnp.log1p((x[:, 0] - theta[0]) ** 2)
 
     lost = ScoreMatching().fit(NORMAL + 10, Parametric(cauchy, start=[0.0]))
     assert any("no closer to the data than a flat density" in note for note in lost.notes)
