@@ -487,12 +487,6 @@ def other_functions() -> list[Door]:
         ),
         Door("functions", "as_graph", graphs.as_graph, {"graph": ERGM_DATA}, skip=("name",)),
         Door("auxiliaries", "default_auxiliary", auxiliary.default_auxiliary, {"domain": cases.SQUARE}),
-        Door(
-            "auxiliaries",
-            "density_ratio",
-            auxiliary.density_ratio,
-            {"training": INSIDE, "model": uniform, "rng": 0},
-        ),
         Door("auxiliaries", "learn", auxiliary.learn, {"training": INSIDE, "model": uniform, "rng": 0}),
         Door("operators", "default_operator", gs.operators.default_operator, {"domain": cases.SQUARE}),
     ]

@@ -1129,18 +1129,11 @@ def learnt(x, model, **options):
     return ksd(x[60:], model, operator=gs.Standardised(g), kernel=g.kernel)
 
 
-def ratio(x, model, **options):
-    g = gs.auxiliary.density_ratio(x[:60], model, n_centres=30, rng=1, **options)
-    return ksd(x[60:], model, operator=gs.Standardised(g))
-
-
 record("datasets", lavas=lambda: gs.datasets.skye_lavas())
 
 record(
     "auxiliary",
     learnt=lambda: learnt(normal(120, 1, scale=1.15), F.Normal()),
-    density_ratio=lambda: ratio(normal(120, 1, scale=1.2), F.Normal()),
-    density_ratio_kde=lambda: ratio(uniform(120), F.Uniform(SQUARE), method="kde"),
 )
 
 # Audits, refusals and their overruling.

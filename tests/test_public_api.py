@@ -387,11 +387,6 @@ SIGNATURES = [
         "train_fraction=0.3, rng=None, audit=True, progress=None)",
     ),
     (
-        gs.auxiliary.density_ratio,
-        "(training, model, *, domain=None, method='rulsif', boundary=None, alpha=0.1, floor=0.05, "
-        "n_centres=100, rng=None)",
-    ),
-    (
         gs.auxiliary.learn,
         "(training, model, *, domain=None, kernel=None, boundary=None, n_features=6, penalty=None, "
         "max_ratio=7.0, max_rows=1000, rng=None)",
