@@ -27,7 +27,6 @@ from goodstein.estimate import (
     AnyNormal,
     ExponentialFamily,
     MinimumStein,
-    Mixture,
     Parametric,
     ScoreMatching,
     TruncatedScoreMatching,
@@ -784,7 +783,6 @@ ESTIMATORS = [
     EstimatorCase(
         "normal, Stein", MinimumStein(kernel=IMQ(1.0)), AnyNormal(), GAUSSIAN, {"mean": [0.5, 0.5]}
     ),
-    EstimatorCase("mixture of one", ScoreMatching(), Mixture(1), GAUSSIAN, {"means": [[0.5, 0.5]]}),
     EstimatorCase("Dirichlet", TruncatedScoreMatching(), AnyDirichlet(), PARTS, {"alpha": [2, 3, 4]}),
     EstimatorCase(
         "Dirichlet, Stein", MinimumStein(kernel=IMQ(1.0)), AnyDirichlet(), PARTS, {"alpha": [2, 3, 4]}

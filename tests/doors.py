@@ -953,7 +953,6 @@ DOORS = [
         )
         for c in cases.ESTIMATORS
     ),
-    Door("estimators", "Mixture", estimate.Mixture, {"components": 1}, use_estimated),
     Door(
         "estimators",
         "ExponentialFamily",

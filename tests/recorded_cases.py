@@ -1396,12 +1396,6 @@ record(
     parametric=lambda: fit(
         E.ScoreMatching(), normal(60, 1), E.Parametric(cauchy, start=[0.0], names=["location"])
     ),
-    mixture=lambda: fit(
-        E.TruncatedScoreMatching(starts=2),
-        np.vstack([0.25 + 0.1 * normal(40), 0.7 + 0.1 * normal(40, seed=1)]).clip(0.01, 0.99),
-        E.Mixture(2, scale=0.1),
-        domain=SQUARE,
-    ),
     minimum_stein=lambda: fit(E.MinimumStein(), parts(0.7, 1, 2), E.AnyDirichlet()),
     minimum_stein_normal=lambda: fit(E.MinimumStein(kernel=gs.Gaussian(1.0)), normal(50, 1), E.AnyNormal()),
     then_test=lambda: ksd(

@@ -16,7 +16,6 @@ from goodstein.estimate import (
     AnyNormal,
     ExponentialFamily,
     MinimumStein,
-    Mixture,
     Parametric,
     ScoreMatching,
     SquaredDistance,
@@ -110,12 +109,10 @@ def test_units_of_ready_families_do_not_matter(estimator, family, unit):
     assert "std. error" in str(other)
 
 
-@pytest.mark.parametrize("family", [AnyNormal(), Mixture(1), Mixture(1, "full")], ids=repr)
-def test_standard_errors_keep_their_digits_far_from_zero(family):
+def test_standard_errors_keep_their_digits_far_from_zero():
     x = np.random.default_rng(2).normal(size=(200, 2))
-    fit = ScoreMatching().fit(x + 1e8, family)
-    errors = np.ravel(fit.standard_errors["mean" if isinstance(family, AnyNormal) else "means"])
-    np.testing.assert_allclose(errors, x.std(axis=0) / np.sqrt(200), rtol=1e-2)
+    fit = ScoreMatching().fit(x + 1e8, AnyNormal())
+    np.testing.assert_allclose(fit.standard_errors["mean"], x.std(axis=0) / np.sqrt(200), rtol=1e-2)
 
 
 # the boundary
@@ -300,9 +297,7 @@ def test_rows_that_are_all_equal_are_refused():
 
 
 def test_a_long_bootstrap_table_is_cut():
-    x = np.random.default_rng(1).uniform(size=(200, 2))
-    square = gs.Box([0, 0], [1, 1])
-    fit = TruncatedScoreMatching(starts=1).fit(x, Mixture(9, scale=0.3), domain=square, rng=1)
+    fit = ScoreMatching().fit(np.random.default_rng(1).normal(size=(200, 6)), AnyNormal())
     text = str(fit.bootstrap(4, rng=1))
     assert "more in .draws" in text and len(text.splitlines()) < 32
 

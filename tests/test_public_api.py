@@ -296,10 +296,6 @@ SIGNATURES = [
     (gs.estimate.TruncatedScoreMatching.fit, "(data, family, *, domain=None, rng=None)"),
     (gs.estimate.MinimumStein.fit, "(data, family, *, domain=None, rng=None)"),
     (
-        gs.estimate.Mixture,
-        "(components, covariance='spherical', scale=None, smallest_scale=None, margin=0.5)",
-    ),
-    (
         gs.estimate.ExponentialFamily,
         "(statistic, names=None, base=None, gradient=None, laplacian=None, sample=None)",
     ),
