@@ -29,8 +29,8 @@ def main() -> None:
     fitted, first, rest = np.split(x[order], [100, 140])
     model = gs.families.LogisticNormal.fit(fitted)
 
-    ratio = gs.auxiliary.density_ratio(first, model, rng=1)
-    auxiliaries = [gs.ProductOfParts(), gs.BoundaryDistance(), gs.GeometricMean(), ratio]
+    learnt = gs.auxiliary.learn(first, model, rng=1)
+    auxiliaries = [gs.ProductOfParts(), gs.BoundaryDistance(), gs.GeometricMean(), learnt]
     selection = gs.select(rest, model, operators=[gs.LogRatio(), gs.Mirrored(), *auxiliaries], rng=1)
     print(f"{selection}\n")
     result = selection.test(null=gs.MonteCarlo(), rng=1)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import variants
 from crime_locations import Locations, crime_locations
+from mixtures import Mixture
 
 import goodstein as gs
-from goodstein.estimate import Mixture, TruncatedScoreMatching
+from goodstein.estimate import TruncatedScoreMatching
 from goodstein.families import GaussianMixture, Truncated
 from goodstein.power.trials import seed_of
 

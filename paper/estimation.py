@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from mixtures import Mixture
 from setting import Row, Setting
 from sklearn.mixture import GaussianMixture as ExpectationMaximisation
 from style import COLOURS, GREY, canvas
 
 import goodstein as gs
-from goodstein.estimate import AnyNormal, MinimumStein, Mixture, TruncatedScoreMatching
+from goodstein.estimate import AnyNormal, MinimumStein, TruncatedScoreMatching
 from goodstein.families import GaussianMixture, Truncated
 from goodstein.families import Normal as NormalLaw
 

@@ -27,7 +27,6 @@ from goodstein.estimate import (
     AnyNormal,
     ExponentialFamily,
     MinimumStein,
-    Mixture,
     Parametric,
     ScoreMatching,
     TruncatedScoreMatching,
@@ -39,7 +38,6 @@ from goodstein.families import (
     Bingham,
     Binomial,
     CategoricalTable,
-    ConwayMaxwellPoisson,
     Dirichlet,
     DirichletMultinomial,
     Exponential,
@@ -426,7 +424,6 @@ def likelihood_score(theta, y):
 
 SQUARE = gs.Box(0, [1, 1])
 FAR_APART = GaussianMixture([0.5, 0.5], [[-5, -5], [5, 5]], 1.0)
-NARROW = Normal([0.2, 0.0], 0.8)
 PLANE, HALVES = Normal([0, 0]), Dirichlet([0.5, 0.5, 0.5])
 LOADINGS = np.array([[1.0], [-0.5]])
 FACTORS = ProbabilisticPCA(LOADINGS, variance=0.4).latent()
@@ -465,7 +462,6 @@ OPERATORS = [
     OperatorCase("Mirrored", gs.Mirrored(), HALVES, compositions(*HALF), compositions(2, 2, 2)),
     OperatorCase("LogRatio", gs.LogRatio(), HALVES, compositions(*HALF), compositions(2, 2, 2)),
     OperatorCase("Dilation", gs.Dilation(), PLANE, normals(), normals(0, 1.8)),
-    OperatorCase("Radius", gs.Radius(), PLANE, normals(), normals(0, 1.8)),
     OperatorCase("Margin", gs.Margin(1), PLANE, normals(), normals(0.8)),
     OperatorCase("Margin, box", gs.Margin(1), Uniform(SQUARE), uniforms(), uniforms(2.0)),
     OperatorCase("Margin, simplex", gs.Margin(2), HALVES, compositions(*HALF), compositions(2, 2, 2)),
@@ -474,7 +470,6 @@ OPERATORS = [
     OperatorCase("Margin, states", gs.Margin(0), TABLE, states(*THIRDS), states(0.6, 0.3, 0.1)),
     OperatorCase("Pair", gs.Pair(1, 0), PLANE, normals(), normals(0.8)),
     OperatorCase("Direction", gs.Direction([1, -2]), PLANE, normals(), normals(0, 1.8)),
-    OperatorCase("Sliced", gs.Sliced(5), PLANE, normals(), normals(0.8), draws=True),
     OperatorCase("Moments", gs.Moments(1), PLANE, normals(), normals(0, 1.8)),
     OperatorCase("Moments, box", gs.Moments(0), Uniform(SQUARE), uniforms(), uniforms(2.0)),
     OperatorCase("Moments, simplex", gs.Moments(1), HALVES, compositions(*HALF), compositions(2, 2, 9)),
@@ -495,7 +490,6 @@ OPERATORS = [
         "embedded states", gs.MeanEmbedding(5, 9), TABLE, states(*THIRDS), states(0.6, 0.3, 0.1), draws=True
     ),
     OperatorCase("Perturbed", gs.Perturbed(), FAR_APART, two_modes(0.5), two_modes(0.9)),
-    OperatorCase("GradientFree", gs.GradientFree(NARROW), PLANE, normals(), normals(0.8)),
     OperatorCase("FiniteSet", FiniteSet(gs.Langevin(), LOCATIONS), PLANE, normals(), normals(0.8)),
     OperatorCase("Coordinate, circle", gs.Coordinate(), VonMises(0, 1.5), headings(0), headings(1.5)),
     OperatorCase("Coordinate, sphere", gs.Coordinate(), SPHERE, directions(0), directions(2)),
@@ -691,10 +685,6 @@ DIRECTIONAL = [
     Bingham(np.diag([5.0, 0.0, -2.0, 1.0, 1.0])),
     Kent(AXES, 6.0, 2.0),
     Kent(AXES, 2.0, 4.0),
-    gs.families.WrappedNormal(0.7, 0.8),
-    gs.families.WrappedNormal(-2.0, 2.5),
-    gs.families.ProjectedNormal([1.0, -0.5]),
-    gs.families.ProjectedNormal([0.5, 2.0, -1.0, 0.3]),
 ]
 LIFETIMES = [
     Exponential(2.0),
@@ -732,8 +722,6 @@ COUNTS = [
     NegativeBinomial(50.0, 0.4),
     Binomial(7, 0.3),
     Geometric(0.3),
-    ConwayMaxwellPoisson(4.0, 0.5),
-    ConwayMaxwellPoisson(4.0, 2.5),
     ZeroInflated(Poisson(2.0), 0.3),
     ZeroInflated(NegativeBinomial(4.0, 3.0), 0.2),
     Multinomial(6, THIRDS),
@@ -765,7 +753,7 @@ class EstimatorCase:
 
 
 def log_cosh(x, theta):
-    return -np.log(np.cosh(x[:, 0] - theta[0]))
+    return -jnp.log(jnp.cosh(x[:, 0] - theta[0]))
 
 
 def squares(x):
@@ -795,7 +783,6 @@ ESTIMATORS = [
     EstimatorCase(
         "normal, Stein", MinimumStein(kernel=IMQ(1.0)), AnyNormal(), GAUSSIAN, {"mean": [0.5, 0.5]}
     ),
-    EstimatorCase("mixture of one", ScoreMatching(), Mixture(1), GAUSSIAN, {"means": [[0.5, 0.5]]}),
     EstimatorCase("Dirichlet", TruncatedScoreMatching(), AnyDirichlet(), PARTS, {"alpha": [2, 3, 4]}),
     EstimatorCase(
         "Dirichlet, Stein", MinimumStein(kernel=IMQ(1.0)), AnyDirichlet(), PARTS, {"alpha": [2, 3, 4]}

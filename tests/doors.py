@@ -509,7 +509,6 @@ def other_functions() -> list[Door]:
                 "as_graph": (graphs.as_graph, {"graph": ERGM_DATA}, None, {}, ("name",)),
                 "default_operator": (gs.operators.default_operator, {"domain": cases.SQUARE}),
                 "default_auxiliary": (auxiliary.default_auxiliary, {"domain": cases.SQUARE}),
-                "density_ratio": (auxiliary.density_ratio, learnt),
                 "learn": (auxiliary.learn, learnt),
             },
         ),

@@ -532,7 +532,7 @@ def test_a_plain_object_with_evaluate_is_an_auxiliary_function():
     assert found[0] == found[1]
     assert gs.audit(model, operator=own, rng=1).valid
     assert gs.select(x, model, operators=[Edge()], rng=1).operator.operator.auxiliary.given.__class__ is Edge
-    learnt = gs.auxiliary.density_ratio(x[:30], model, boundary=Edge(), rng=1)
+    learnt = gs.auxiliary.learn(x[:30], model, boundary=Edge(), rng=1)
     assert gs.audit(model, operator=gs.Standardised(learnt), rng=1).valid
     chart = gs.Coordinate(Edge())
     assert pickle.loads(pickle.dumps(chart)).auxiliary.value(x, Ball(2)).shape == (60,)

@@ -184,7 +184,6 @@ REFERENCES = [
     (F.NegativeBinomial(3.0, 2.5), scipy.stats.nbinom(2.5, 2.5 / 5.5)),
     (F.Binomial(9, 0.3), scipy.stats.binom(9, 0.3)),
     (F.Geometric(0.3), scipy.stats.geom(0.3, loc=-1)),
-    (F.ConwayMaxwellPoisson(3.0, 1.0), scipy.stats.poisson(3.0)),
 ]
 
 
@@ -221,18 +220,12 @@ def test_log_probabilities_of_the_others():
     both = F.Product([F.Poisson(2.0), F.Geometric(0.4)])
     got = both.logpdf([[1.0, 2.0]])[0]
     assert got == pytest.approx(scipy.stats.poisson(2).logpmf(1) + scipy.stats.geom(0.4, loc=-1).logpmf(2))
-    # Shmueli et al. (2005): Z(λ, ν) with λ = μ^ν, summed here term by term in whole numbers.
-    q = F.ConwayMaxwellPoisson(3.0, 2.0)
-    z = sum(3.0 ** (2 * j) / math.factorial(j) ** 2 for j in range(60))
-    assert q.log_partition() == pytest.approx(math.log(z), rel=1e-13)
-    assert z == pytest.approx(scipy.special.iv(0, 6.0), rel=1e-13)  # ν = 2 is a Bessel function
 
 
 @pytest.mark.parametrize(
     "family",
     [
         F.NegativeBinomial(3.0, 2.0),
-        F.ConwayMaxwellPoisson(6.0, 0.5),
         F.ZeroInflated(F.Poisson(2.0), 0.3),
         F.Binomial(7, 0.3),
     ],
@@ -249,7 +242,6 @@ def test_samples_have_the_probabilities(family):
 
 FITS = [
     (F.NegativeBinomial, F.NegativeBinomial(3.0, 2.0), {}),
-    (F.ConwayMaxwellPoisson, F.ConwayMaxwellPoisson(4.0, 1.7), {}),
     (F.ZeroInflated, F.ZeroInflated(F.Poisson(2.0), 0.3), {}),
     (F.ZeroInflated, F.ZeroInflated(F.NegativeBinomial(4.0, 3.0), 0.3), {"family": F.NegativeBinomial}),
     (F.Binomial, F.Binomial(7, 0.3), {"count": 7}),
@@ -561,7 +553,7 @@ def test_what_a_fit_needs_beside_the_counts_is_asked_for():
 
 
 def test_no_share_of_counts_is_negative_in_an_explanation():
-    x = F.ConwayMaxwellPoisson(3.0, 2.5).sample(200, rng=1)
+    x = F.Binomial(5, 0.6).sample(200, rng=1)
     told = str(gs.ksd_test(x, F.Poisson.fit(x), rng=1).explain(rng=1))
     assert "too few zeros" in told
     assert "(-" not in told

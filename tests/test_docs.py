@@ -46,7 +46,7 @@ def own_operator():
     """The names that docs/your_own_operator.md defines."""
     text = (ROOT / "docs" / "your_own_operator.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     lines = [line for line in blocks[0].splitlines() if line.strip()]
     assert len(lines) <= 32, "the worked example is meant to be short"
     module = types.ModuleType("your_own_operator")
@@ -71,6 +71,20 @@ def test_the_operator_of_the_guide_is_the_sum_of_tests_on_the_line(own_operator)
     np.testing.assert_allclose(
         gs.stein_matrix(x, model, operator=operator, kernel=kernel), expected, atol=1e-12
     )
+
+
+def test_the_gradient_free_operator_of_the_guide_is_that_of_the_definition(own_operator):
+    """E_q[T f] = 0 by quadrature, and Langevin's operator where the proposal is the model."""
+    model = gs.as_model(gs.Model(logpdf=lambda x: -(abs(x[:, 0]) ** 3) / 2, domain=gs.Euclidean(1)))
+    x = np.linspace(-6, 6, 20_001)[:, None]
+    features = own_operator["GradientFree"](gs.families.Normal(0.1, 0.5)).features(model, model.domain, x)
+    values = features.value[:, 0] * np.sin(x[:, 0] + 1) + features.weight * np.cos(x[:, 0] + 1)
+    q = np.exp(model.logpdf(x))
+    assert abs(q @ values) < 1e-9 * (q @ abs(values))
+    normal = gs.families.Normal([0.0, 1.0])
+    x = normal.sample(20, rng=1)
+    same = gs.stein_matrix(x, normal, operator=own_operator["GradientFree"](normal), kernel=gs.IMQ(1.0))
+    np.testing.assert_allclose(same, gs.stein_matrix(x, normal, kernel=gs.IMQ(1.0)), rtol=1e-10, atol=1e-12)
 
 
 def test_the_operator_of_the_guide_is_valid(own_operator):

@@ -16,7 +16,6 @@ from goodstein.estimate import (
     AnyNormal,
     ExponentialFamily,
     MinimumStein,
-    Mixture,
     Parametric,
     ScoreMatching,
     SquaredDistance,
@@ -47,7 +46,7 @@ def logistic_estimate(x, scale):
 def test_units_of_a_parametric_family_do_not_matter(unit, start):
     def log_density(x, theta):
         u = (x[:, 0] - theta[0]) / unit
-        return -u - 2 * np.log1p(np.exp(-u))
+        return -u - 2 * jnp.log1p(jnp.exp(-u))
 
     fit = ScoreMatching().fit(NORMAL * unit, Parametric(log_density, start=[start * unit]))
     assert fit.converged and fit.notes == ()
@@ -61,11 +60,10 @@ def test_units_of_a_parametric_family_do_not_matter(unit, start):
     assert fit.standard_errors["theta"][0] / unit == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("library", [np, jnp], ids=["numpy", "jax"])
 @pytest.mark.parametrize("offset", [1e3, 1e6])
-def test_an_offset_costs_a_parametric_family_nothing(library, offset):
+def test_an_offset_costs_a_parametric_family_nothing(offset):
     def log_density(x, theta):
-        return -library.log(library.cosh(x[:, 0] - theta[0]))
+        return -jnp.log(jnp.cosh(x[:, 0] - theta[0]))
 
     near, far = (
         ScoreMatching().fit(NORMAL + shift, Parametric(log_density, start=[shift + 0.5]))
@@ -111,12 +109,10 @@ def test_units_of_ready_families_do_not_matter(estimator, family, unit):
     assert "std. error" in str(other)
 
 
-@pytest.mark.parametrize("family", [AnyNormal(), Mixture(1), Mixture(1, "full")], ids=repr)
-def test_standard_errors_keep_their_digits_far_from_zero(family):
+def test_standard_errors_keep_their_digits_far_from_zero():
     x = np.random.default_rng(2).normal(size=(200, 2))
-    fit = ScoreMatching().fit(x + 1e8, family)
-    errors = np.ravel(fit.standard_errors["mean" if isinstance(family, AnyNormal) else "means"])
-    np.testing.assert_allclose(errors, x.std(axis=0) / np.sqrt(200), rtol=1e-2)
+    fit = ScoreMatching().fit(x + 1e8, AnyNormal())
+    np.testing.assert_allclose(fit.standard_errors["mean"], x.std(axis=0) / np.sqrt(200), rtol=1e-2)
 
 
 # the boundary
@@ -277,7 +273,7 @@ def test_of_a_score_and_a_log_density_the_score_is_taken():
 
 def test_a_search_that_has_run_away_is_noticed():
     def cauchy(x, theta):
-        return -np.log1p((x[:, 0] - theta[0]) ** 2)
+        return -jnp.log1p((x[:, 0] - theta[0]) ** 2)
 
     lost = ScoreMatching().fit(NORMAL + 10, Parametric(cauchy, start=[0.0]))
     assert any("no closer to the data than a flat density" in note for note in lost.notes)
@@ -301,9 +297,7 @@ def test_rows_that_are_all_equal_are_refused():
 
 
 def test_a_long_bootstrap_table_is_cut():
-    x = np.random.default_rng(1).uniform(size=(200, 2))
-    square = gs.Box([0, 0], [1, 1])
-    fit = TruncatedScoreMatching(starts=1).fit(x, Mixture(9, scale=0.3), domain=square, rng=1)
+    fit = ScoreMatching().fit(np.random.default_rng(1).normal(size=(200, 6)), AnyNormal())
     text = str(fit.bootstrap(4, rng=1))
     assert "more in .draws" in text and len(text.splitlines()) < 32
 

@@ -71,8 +71,8 @@ FOUND = {
         r"(9|10|11) of 11 explanations name the defect first",
     ],
     "fit_and_test": [
-        r"held out contradict 2 components, p = 0\.00",
-        r"held out do not contradict 3 components, p = 0\.[1-9]",
+        r"a normal distribution that were held out do not contradict the normal family, p = 0\.[1-9]",
+        r"a mixture of two that were held out contradict the normal family, p = 0\.00",
         r"truncated score matching .* p = ",
     ],
     "fssd_nuclei": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ import goodstein as gs
 from definitions import evaluated
 from goodstein.auxiliary import learnt
 from goodstein.auxiliary.functions import default_auxiliary
+from goodstein.data.rows import SeenRows
 from goodstein.kernels import IMQ, Gaussian
 from goodstein.pipeline.compose import compose
 from levels import check_level, trials
@@ -203,6 +205,96 @@ def test_refuses_training_rows():
     assert result.n == 30
 
 
+def test_another_domain_and_a_boundary_that_is_none_are_refused():
+    x = np.abs(rng().standard_normal((30, 1)))
+    g = gs.auxiliary.learn(x, gs.families.Gamma(1.0), rng=1)
+    with pytest.raises(gs.InputError, match=r"was found on .* and cannot be used on"):
+        gs.ksd_test(-x, NORMAL(), operator=gs.Standardised(g))
+    model, draw = PLACES["box"]
+    g = gs.auxiliary.learn(draw(50, rng()), model, boundary=gs.auxiliary.Unit(), rng=1)
+    with pytest.raises(gs.SteinIdentityError):
+        gs.ksd_test(draw(50, rng(2)), model, operator=gs.Standardised(g))
+
+
+def test_drift_is_finite_where_parts_are_zero():
+    """Dirichlet: g·s is 0·∞ on a face, b is the limit from inside."""
+    model, draw = PLACES["simplex"]
+    g = gs.auxiliary.learn(draw(80, rng(3)), model, penalty=0.05, rng=1)
+    simplex, wrapped = model.domain, gs.as_model(model)
+    edge = np.array([[0.0, 0.4, 0.6], [0.3, 0.7, 0.0]])
+    near = edge + 1e-9 * np.where(edge == 0, 2.0, -1.0)
+    drift = g.drift(edge, *g.evaluate(edge, simplex), wrapped)
+    limit = g.drift(near, *g.evaluate(near, simplex), wrapped)
+    np.testing.assert_allclose(drift, limit, rtol=1e-6, atol=1e-6)
+    inner = rng().dirichlet([2, 2, 2], 5)
+    value, slope = g.evaluate(inner, simplex)
+    plain = value[:, None] * wrapped.score(inner) + slope
+    np.testing.assert_allclose(g.drift(inner, value, slope, wrapped), plain, rtol=1e-9)
+
+
+# --- rows that were seen before -------------------------------------------------------------------------
+
+
+def test_rounded_data_are_not_refused_for_their_ties():
+    for seed in range(5):
+        x = np.round(rng(seed).standard_normal((400, 1)), 2)
+        rows = SeenRows(x[:150])
+        rows.refuse(x[150:], "it")
+        for bad in (x[:150], rng(seed).permutation(x[:150]), x[20:120], x[50:200]):
+            with pytest.raises(gs.InputError, match="it was chosen"):
+                rows.refuse(bad, "it")
+
+
+def test_ties_of_few_states_are_natural():
+    """Coin tosses: nobody can tell which of them were seen before."""
+    x = rng().integers(0, 2, (300, 1)).astype(float)
+    SeenRows(x[:100], discrete=True).refuse(x[100:], "it")
+    SeenRows(x[:100], discrete=True).refuse(x, "it")
+    with pytest.raises(
+        gs.InputError, match="100 of 100 rows"
+    ):  # but a hundred in the same order are no chance
+        SeenRows(x[:100], discrete=True).refuse(x[:100], "it")
+    SeenRows(x[:10], discrete=True).refuse(x[:10], "it")
+    many = rng().integers(0, 2, (400, 12)).astype(float)
+    rows = SeenRows(many[:150], discrete=True)
+    rows.refuse(many[150:], "it")
+    with pytest.raises(gs.InputError, match="it was chosen"):
+        rows.refuse(many, "it")
+
+
+def test_rows_read_from_a_file_may_coincide_by_chance_but_not_all():
+    x = np.round(rng().standard_normal((300, 2)), 5)
+    x[200] = x[0]
+    rows = SeenRows(x[:100])
+    rows.refuse(x[100:], "it")
+    for bad in (x, x[50:], x[:100]):
+        with pytest.raises(gs.InputError, match="it was chosen"):
+            rows.refuse(bad, "it")
+
+
+def test_false_refusals_are_rare():
+    """Independent data of many kinds, tied and not: none is refused in 2000 tries."""
+    generator = rng()
+    for _ in range(500):
+        decimals, n = int(generator.integers(0, 5)), int(generator.integers(20, 300))
+        x = np.round(generator.standard_normal((n + 40, 1)), decimals)
+        SeenRows(x[:40]).refuse(x[40:], "it")
+        y = generator.poisson(generator.uniform(0.1, 30), (n + 40, 1)).astype(float)
+        SeenRows(y[:40], discrete=True).refuse(y[40:], "it")
+        SeenRows(y[40:], discrete=True).refuse(y[:40], "it")
+        z = generator.integers(0, 3, (n + 40, 3)).astype(float)
+        SeenRows(z[:40], discrete=True).refuse(z[40:], "it")
+
+
+def test_looking_for_training_rows_is_fast():
+    rows = SeenRows(rng().standard_normal((500, 5)))
+    x = rng(2).standard_normal((500, 5))
+    start = time.perf_counter()
+    for _ in range(20):
+        rows.refuse(x, "it")
+    assert (time.perf_counter() - start) / 20 < 0.01
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -214,6 +306,12 @@ def test_refuses_training_rows():
         ({"kernel": "gaussian"}, "`kernel` must be a kernel"),
         ({"boundary": 1.0}, "`boundary` must be an auxiliary function"),
         ({"model": gs.families.UniformOnSphere(2)}, "none of them"),
+        ({"training": np.ones((5, 2))}, "`training` has 5 rows; at least 10"),
+        ({"training": np.full((20, 2), np.nan)}, "hold NaN"),
+        (
+            {"training": gs.Censored(np.arange(1.0, 31.0)), "model": gs.families.Exponential()},
+            "`training`: auxiliary functions are found on points",
+        ),
     ],
 )
 def test_bad_input(options, told):
@@ -222,4 +320,4 @@ def test_bad_input(options, told):
     if told == "none of them":
         x /= np.linalg.norm(x, axis=1, keepdims=True)
     with pytest.raises(gs.InputError, match=told):
-        gs.auxiliary.learn(x, model, **options)
+        gs.auxiliary.learn(options.pop("training", x), model, **options)

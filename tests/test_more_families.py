@@ -1,4 +1,4 @@
-"""Mixtures on the simplex, wrapped and projected normals, block models, by series, integrals, enumeration."""
+"""Mixtures on the simplex and block models, by integrals and enumeration."""
 
 import itertools
 
@@ -11,11 +11,8 @@ import goodstein as gs
 from goodstein.families import (
     DirichletMixture,
     LogisticNormalMixture,
-    ProjectedNormal,
     StochasticBlockModel,
-    WrappedNormal,
 )
-from goodstein.families.wrapped import log_radial
 
 DIRICHLETS = DirichletMixture([0.4, 0.6], [[9.0, 2.0, 2.0], [2.0, 3.0, 12.0]])
 NORMALS = LogisticNormalMixture([0.4, 0.6], [[1.5, 0.0], [-1.0, 1.0]], [0.2, 0.3])
@@ -53,54 +50,6 @@ def test_mixtures_are_fitted_and_tested(mixture):
     assert isinstance(result.null, gs.FittedWildBootstrap) and result.pvalue > 0.05
     one = type(mixture).fit(x, 1, rng=1)
     assert gs.ksd_test(x, one, rng=1).pvalue < 0.01
-
-
-@pytest.mark.parametrize("sigma", [0.2, 0.8, 2.5, 6.0])
-def test_a_wrapped_normal_is_its_fourier_series(sigma):
-    theta = np.linspace(-3, 3, 11)
-    p = np.arange(1, 60)[:, None]
-    series = 1 + 2 * (np.exp(-(p**2) * sigma**2 / 2) * np.cos(p * (theta - 0.4))).sum(axis=0)
-    model = WrappedNormal(0.4, sigma)
-    seen = series > 1e-6
-    np.testing.assert_allclose(
-        np.exp(model.logpdf(theta[:, None]))[seen], (series / (2 * np.pi))[seen], rtol=1e-8
-    )
-
-
-@pytest.mark.parametrize("d", [2, 3, 4, 7])
-def test_the_radial_integral_of_a_projected_normal(d):
-    for t in (-60.0, -20.0, -3.0, -0.1, 0.0, 0.4, 5.0, 30.0):
-        top = max(t, 0.0) + 1.0
-        shift = top * t - top**2 / 2 if t > 0 else 0.0
-        whole = scipy.integrate.quad(
-            lambda r, t=t, shift=shift: r ** (d - 1) * np.exp(r * t - r * r / 2 - shift),
-            0,
-            max(t, 0) + 12 if t > -5 else 60 / -t,
-            points=[top] if t > -5 else None,
-            limit=200,
-        )[0]
-        assert log_radial(d, np.array([t]))[0] == pytest.approx(np.log(whole) + shift, abs=2e-5)
-
-
-def test_a_projected_normal_in_the_plane_has_its_closed_form():
-    mu = np.array([1.2, -0.7])
-    theta = np.linspace(0, 6, 9)
-    x = np.column_stack([np.cos(theta), np.sin(theta)])
-    t = x @ mu
-    density = np.exp(-mu @ mu / 2) / (2 * np.pi) * (1 + t * scipy.stats.norm.cdf(t) / scipy.stats.norm.pdf(t))
-    np.testing.assert_allclose(np.exp(ProjectedNormal(mu).logpdf(x)), density)
-
-
-@pytest.mark.parametrize("model", [WrappedNormal(0.5, 0.9), ProjectedNormal([1.0, 0.5, -0.5])], ids=repr)
-def test_directions_are_fitted_and_tested(model):
-    x = model.sample(400, rng=3)
-    fit = type(model).fit(x)
-    best = fit.logpdf(x).mean()
-    p = len(fit.coordinates())
-    for by in 0.01 * np.vstack([np.eye(p), -np.eye(p)]):
-        assert fit.moved(by).logpdf(x).mean() < best
-    result = gs.ksd_test(x, fit, rng=1)
-    assert isinstance(result.null, gs.FittedWildBootstrap) and result.pvalue > 0.05
 
 
 def test_a_block_model_has_mass_one_and_its_own_degrees():
@@ -152,8 +101,6 @@ def test_a_parameter_for_every_node_decides_nothing():
         (lambda: DirichletMixture([0.5, 0.6], [[1, 1], [2, 2]]), "sum to 1"),
         (lambda: DirichletMixture([0.5, 0.5], [[1, 1]]), "2 rows"),
         (lambda: DirichletMixture.fit([[0.5, 0.5], [0.4, 0.6]], 2), "at least 4 rows"),
-        (lambda: WrappedNormal(0.0, 11.0), "sigma"),
-        (lambda: ProjectedNormal([1.0]), "at least 2 coordinates"),
         (lambda: StochasticBlockModel([0, 2, 2], 0.0), "none left out"),
         (lambda: StochasticBlockModel([0, 1, 1], np.eye(3)), "symmetric matrix"),
         (lambda: StochasticBlockModel.fit(np.zeros((4, 4)), [0, 1, 1]), "one for each node"),

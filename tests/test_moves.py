@@ -1,16 +1,12 @@
-"""Moves between isolated modes, and proposals in the place of the model's score."""
+"""Moves between isolated modes."""
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats as st
-from scipy.integrate import quad
 
 import goodstein as gs
-from definitions import at_pairs
 from goodstein.operators.mode_search import find_modes
 from goodstein.operators.perturbed import moved
 from goodstein.pipeline.compose import compose
@@ -226,130 +222,3 @@ def test_a_collection_asks_for_moves_where_modes_lie_apart():
     x = FAMILY.GaussianMixture([0.3, 0.7], UNLIKE.means, UNLIKE.covs).sample(100, rng=1)
     both = gs.aggregated_test(x, bare(UNLIKE), operators=[gs.Langevin(), gs.Perturbed()], rng=1)
     assert both.pvalue <= 0.01 and isinstance(both.operator, gs.Perturbed)
-
-
-# --- a proposal ----------------------------------------------------------------------------------
-
-
-def student(x):
-    return -2.0 * jnp.log1p((x**2).sum(-1) / 3 + 0.2 * x[..., 0] ** 2)
-
-
-def normal(x):
-    return -0.5 * ((x - 0.3) ** 2).sum(-1) / 0.8
-
-
-@pytest.mark.parametrize("d", [1, 2])
-def test_the_gradient_free_kernel_is_that_of_the_definition(d):
-    """q⁻¹ div(q·(π/q)·f) of both arguments of k, by automatic differentiation, up to a factor."""
-    x = np.random.default_rng(d).standard_normal((7, d))
-
-    def k(u, v):
-        return (1 + ((u - v) ** 2).sum() / 1.3**2) ** -0.5
-
-    def operator(f):
-        """T f for f with values in R^d."""
-
-        def applied(u):
-            flux = jax.jacfwd(lambda v: jnp.exp(normal(v)) * f(v))(u)
-            return jnp.trace(flux) / jnp.exp(student(u))
-
-        return applied
-
-    def h(u, v):
-        def inner(a):
-            return jax.jacfwd(lambda b: jnp.exp(normal(b)) * k(a, b))(v) / jnp.exp(student(v))
-
-        return operator(inner)(u)
-
-    expected = at_pairs(h, x, x)
-    model = gs.Model(logpdf=lambda y: np.asarray(student(np.asarray(y))), domain=gs.Euclidean(d))
-    proposal = FAMILY.Normal(np.full(d, 0.3), 0.8)
-    got = gs.stein_matrix(x, model, operator=gs.GradientFree(proposal), kernel=gs.IMQ(1.3))
-    ratio = got[0, 0] / expected[0, 0]
-    np.testing.assert_allclose(got, ratio * expected, rtol=1e-4, atol=1e-6 * np.abs(got).max())
-
-
-def test_the_gradient_free_kernel_has_mean_zero_by_quadrature():
-    model = gs.Model(logpdf=lambda x: -(abs(x[:, 0]) ** 3) / 2, domain=gs.Euclidean(1))
-    operator = gs.GradientFree(FAMILY.Normal(0.1, 0.5))
-
-    def integrand(x, y):
-        h = gs.stein_matrix([[x], [y]], model, operator=operator, kernel=gs.Gaussian(0.7))
-        return h[0, 1] * np.exp(-(abs(x) ** 3) / 2)
-
-    for y in (-0.8, 0.3):
-        assert abs(quad(integrand, -6, 6, args=(y,), limit=60, epsabs=1e-7)[0]) < 1e-6
-
-
-def test_steins_identity_in_the_plane_by_quadrature():
-    """E_q[a·f + g div f] = 0 over a grid for a field f that is no gradient."""
-    model = gs.as_model(gs.Model(logpdf=lambda x: -abs(x).sum(axis=1) - 0.3 * x[:, 0] * x[:, 1] ** 2 / 9))
-    line = np.linspace(-9, 9, 541)
-    x = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    operator = gs.GradientFree(FAMILY.Normal([0.2, -0.1], [[0.9, 0.3], [0.3, 0.7]]))
-    features = operator.features(model, gs.Euclidean(2), x)
-    f = np.column_stack([np.sin(x[:, 0] + 2 * x[:, 1]), np.cos(x[:, 0] * x[:, 1])])
-    divergence = np.cos(x[:, 0] + 2 * x[:, 1]) - x[:, 0] * np.sin(x[:, 0] * x[:, 1])
-    q = np.exp(model.logpdf(x))
-    values = (features.value * f).sum(axis=1) + features.weight * divergence
-    assert abs(q @ values) < 1e-9 * (q @ abs(values))
-    assert abs(q @ (features.value * f).sum(axis=1)) > 1e-3 * (q @ abs(values))
-
-
-def test_with_the_model_itself_it_is_langevins():
-    x = FAMILY.Normal([0.0, 1.0]).sample(20, rng=1)
-    model = FAMILY.Normal([0.0, 1.0])
-    same = gs.stein_matrix(x, model, operator=gs.GradientFree(model), kernel=gs.IMQ(1.0))
-    np.testing.assert_allclose(same, gs.stein_matrix(x, model, kernel=gs.IMQ(1.0)), rtol=1e-10, atol=1e-12)
-
-
-def test_heavy_and_wide_proposals_are_refused_and_narrow_ones_named():
-    x = FAMILY.Normal(0.0).sample(200, rng=1)
-    model = bare(FAMILY.Normal(0.0))
-
-    def run(proposal, **more):
-        return gs.ksd_test(x, model, operator=gs.GradientFree(proposal), rng=1, **more)
-
-    assert run(FAMILY.Normal(0.1, 1.2)).pvalue > 0.01
-    for heavy in (FAMILY.Normal(0.0, 2.1), FAMILY.StudentT(3.0), FAMILY.Laplace(0.0, 1.0)):
-        with pytest.raises(gs.SteinIdentityError, match="no finite variance"):
-            run(heavy)
-    with pytest.raises(gs.SteinIdentityError, match="observations carry the statistic"):
-        run(FAMILY.Normal(4.0, 0.5))
-    with pytest.warns(gs.CalibrationWarning, match="features are so skewed"):
-        narrow = run(FAMILY.Normal(0.0, 0.001))
-    assert "the test sees nothing" in str(narrow)
-    with pytest.raises(gs.SteinIdentityError, match="has no density, so Stein's identity fails"):
-        inside = FAMILY.Truncated(FAMILY.Normal(0.5), gs.Box(0.0, np.inf))
-        gs.ksd_test(abs(x), inside, operator=gs.GradientFree(FAMILY.Normal(0.5, 0.5)), rng=1)
-    # What a simulated null distribution needs is no variance.
-    simulated = gs.ksd_test(
-        x[:50],
-        FAMILY.Normal(0.0),
-        operator=gs.GradientFree(FAMILY.Normal(0.0, 2.1)),
-        null=gs.MonteCarlo(19),
-        rng=1,
-    )
-    assert simulated.pvalue > 0
-
-
-def test_a_bridge_between_modes_is_refused():
-    """It has weight e¹² where there are no data: without them the rest does not add up to zero."""
-    far = FAMILY.GaussianMixture([0.5, 0.5], [-5.0, 5.0], 1.0)
-    bridge = FAMILY.GaussianMixture(np.full(5, 0.2), np.linspace(-5, 5, 5), 1.0)
-    x = far.sample(200, rng=1)
-    with pytest.raises(gs.SteinIdentityError, match="carry the statistic"):
-        gs.ksd_test(x, bare(far), operator=gs.GradientFree(bridge), rng=1)
-    unaudited = gs.ksd_test(x, bare(far), operator=gs.GradientFree(bridge), rng=1, audit=False)
-    assert unaudited.pvalue <= 0.05  # the model is true
-
-
-def test_what_is_no_proposal_is_refused():
-    x = FAMILY.Normal(0.0).sample(20, rng=1)
-    with pytest.raises(gs.InputError, match="needs a log density"):
-        gs.GradientFree(FAMILY.Normal(0.0).score)
-    with pytest.raises(gs.InputError, match="has no log density, only a score"):
-        gs.ksd_test(x, FAMILY.Normal(0.0).score, operator=gs.GradientFree(FAMILY.Normal(0.0)), rng=1)
-    with pytest.raises(gs.DomainError, match="lives in 2 dimensions"):
-        gs.ksd_test(x, FAMILY.Normal(0.0), operator=gs.GradientFree(FAMILY.Normal([0.0, 0.0])), rng=1)

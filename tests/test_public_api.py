@@ -64,7 +64,6 @@ PUBLIC = [
     "FittedWildBootstrap",
     "Gaussian",
     "GeometricMean",
-    "GradientFree",
     "Gradients",
     "Graph",
     "Hamming",
@@ -104,7 +103,6 @@ PUBLIC = [
     "Posterior",
     "ProductOfParts",
     "ProportionalHazards",
-    "Radius",
     "RationalQuadratic",
     "Regularised",
     "Residuals",
@@ -113,7 +111,6 @@ PUBLIC = [
     "ScoreError",
     "SecondOrder",
     "Simplex",
-    "Sliced",
     "Spectral",
     "Sphere",
     "Standardised",
@@ -173,7 +170,6 @@ FAMILIES = [
     "Binomial",
     "CategoricalTable",
     "ClaytonCopula",
-    "ConwayMaxwellPoisson",
     "Dirichlet",
     "DirichletMixture",
     "DirichletMultinomial",
@@ -203,7 +199,6 @@ FAMILIES = [
     "Potts",
     "ProbabilisticPCA",
     "Product",
-    "ProjectedNormal",
     "StochasticBlockModel",
     "Strauss",
     "StudentCopula",
@@ -214,7 +209,6 @@ FAMILIES = [
     "VonMises",
     "VonMisesFisher",
     "Weibull",
-    "WrappedNormal",
     "ZeroInflated",
 ]
 
@@ -302,10 +296,6 @@ SIGNATURES = [
     (gs.estimate.TruncatedScoreMatching.fit, "(data, family, *, domain=None, rng=None)"),
     (gs.estimate.MinimumStein.fit, "(data, family, *, domain=None, rng=None)"),
     (
-        gs.estimate.Mixture,
-        "(components, covariance='spherical', scale=None, smallest_scale=None, margin=0.5)",
-    ),
-    (
         gs.estimate.ExponentialFamily,
         "(statistic, names=None, base=None, gradient=None, laplacian=None, sample=None)",
     ),
@@ -349,11 +339,8 @@ SIGNATURES = [
     (gs.Margin, "(column, operator=None)"),
     (gs.Pair, "(first, second, operator=None)"),
     (gs.Direction, "(vector, operator=None)"),
-    (gs.Sliced, "(count=20, operator=None, seed=0)"),
-    (gs.Radius, "(operator=None, centre=None)"),
     (gs.Moments, "(degree=1, operator=None)"),
     (gs.Perturbed, "(modes=None)"),
-    (gs.GradientFree, "(proposal)"),
     (gs.Counts, "(degree=1, operator=None)"),
     (gs.Harmonics, "(degree=1, operator=None)"),
     (gs.Timing, "(degree=1, operator=None, *, covariate=None, trend=0, pairs=False, standardised=False)"),
@@ -394,11 +381,6 @@ SIGNATURES = [
         gs.select,
         "(data, model, *, domain=None, operators=None, kernels=None, "
         "train_fraction=0.3, rng=None, audit=True, progress=None)",
-    ),
-    (
-        gs.auxiliary.density_ratio,
-        "(training, model, *, domain=None, method='rulsif', boundary=None, alpha=0.1, floor=0.05, "
-        "n_centres=100, rng=None)",
     ),
     (
         gs.auxiliary.learn,

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.stats
-from scipy.special import gammaln
 from statsmodels.distributions.copula import api as other
 
 import goodstein as gs
@@ -125,30 +124,6 @@ def test_a_mixture_of_logistic_normals_is_one_of_normals_of_log_ratios():
     np.testing.assert_allclose(additive.T @ additive / len(x), second, atol=0.12)
 
 
-def test_draws_of_a_wrapped_normal_have_its_trigonometric_moments():
-    """Mardia and Jupp (2000), section 3.5.7: E exp(ipθ) = exp(ipμ − p²σ²/2)."""
-    theta = F.WrappedNormal(0.7, 0.8).sample(40_000, rng=3)[:, 0]
-    for p in (1, 2, 3):
-        wanted = np.exp(1j * p * 0.7 - p**2 * 0.8**2 / 2)
-        assert abs(np.exp(1j * p * theta).mean() - wanted) < 4 / np.sqrt(len(theta))
-
-
-@pytest.mark.parametrize("mu", [[1.2, -0.7], [1.0, 0.5, -0.5], [0.3, -0.2, 0.9, 0.4]], ids=len)
-def test_draws_of_a_projected_normal_have_its_mean(mu):
-    """E x·μ/‖μ‖ by integrals over the radius and the length along μ of a normal vector, a χ and a normal."""
-    mu = np.array(mu)
-    x = F.ProjectedNormal(mu).sample(40_000, rng=3)
-    d, length = len(mu), np.linalg.norm(mu)
-    nodes, weights = np.polynomial.legendre.leggauss(300)
-    r, z = 4.5 * (nodes + 1), length + 8 * nodes[:, None]
-    mass = (
-        36.0 * np.outer(weights, weights) * scipy.stats.chi(d - 1).pdf(r) * scipy.stats.norm.pdf(z - length)
-    )
-    assert mass.sum() == pytest.approx(1.0, abs=1e-9)
-    mean = (mass * z / np.hypot(z, r)).sum()
-    np.testing.assert_allclose(x.mean(axis=0), mean * mu / length, atol=4 / np.sqrt(len(x)))
-
-
 def test_the_time_change_makes_a_hawkes_process_one_of_unit_rate():
     """Ogata (1988): the compensator at the events is a Poisson process of rate one, here of 40 draws."""
     window = gs.Box(0, 50)
@@ -202,18 +177,6 @@ def test_a_zero_inflated_fit_is_that_of_statsmodels():
     assert ours.share == pytest.approx(1 / (1 + np.exp(-inflation)), rel=1e-3)
 
 
-def test_a_conway_maxwell_fit_matches_the_moments_of_its_exponential_family():
-    """Shmueli et al. (2005): Σx and Σ log x! are sufficient, so their means are those of the fit."""
-    x = F.ConwayMaxwellPoisson(4.0, 1.7).sample(400, rng=5)
-    fit = F.ConwayMaxwellPoisson.fit(x)
-    k = np.arange(200.0)
-    log = fit.nu * (k * np.log(fit.center) - gammaln(k + 1))
-    p = np.exp(log - log.max())
-    p /= p.sum()
-    assert p @ k == pytest.approx(x.mean(), rel=1e-5)
-    assert p @ gammaln(k + 1) == pytest.approx(gammaln(x + 1).mean(), rel=1e-5)
-
-
 def test_a_dirichlet_multinomial_fit_is_the_maximum_by_scipy():
     x = F.DirichletMultinomial(9, [0.5, 1.3, 2.0]).sample(300, rng=5)
 
@@ -265,28 +228,6 @@ def test_a_fitted_mixture_of_logistic_normals_is_as_likely_as_that_of_scikit_lea
     order = [np.argsort(one[:, 0]) for one in (ours.means, theirs.means_)]
     np.testing.assert_allclose(ours.means[order[0]], theirs.means_[order[1]], atol=2e-3)
     np.testing.assert_allclose(ours.weights[order[0]], theirs.weights_[order[1]], atol=2e-3)
-
-
-def test_fits_of_directions_are_the_maxima_of_their_definitions():
-    x = F.WrappedNormal(0.5, 0.9).sample(300, rng=3)
-    p = np.arange(1, 40)[:, None]
-
-    def loss(v):
-        damped = np.exp(-(p**2) * np.exp(2 * v[1]) / 2) * np.cos(p * (x[:, 0] - v[0]))
-        return -np.log(1 + 2 * damped.sum(axis=0)).mean()
-
-    mean, log_sigma = best(loss, [0.0, 0.0])
-    fit = F.WrappedNormal.fit(x)
-    assert fit.mean == pytest.approx(mean, abs=1e-4) and fit.sigma == pytest.approx(
-        np.exp(log_sigma), rel=1e-4
-    )
-    x = F.ProjectedNormal([1.2, -0.7]).sample(300, rng=3)
-
-    def other_loss(mu):
-        t = x @ mu
-        return -(-mu @ mu / 2 + np.log1p(t * scipy.stats.norm.cdf(t) / scipy.stats.norm.pdf(t))).mean()
-
-    np.testing.assert_allclose(F.ProjectedNormal.fit(x).mean, best(other_loss, [0.5, 0.0]), atol=1e-4)
 
 
 def test_a_degree_corrected_fit_is_a_logistic_regression_of_statsmodels():

@@ -254,9 +254,9 @@ def test_operator_keeps_what_the_operator_inside_has():
 
 def test_a_learnt_g_is_not_chosen_on_the_rows_it_was_learnt_on():
     x = rng().standard_normal((120, 1))
-    g = gs.auxiliary.density_ratio(x[:40], NORMAL(), rng=1)
+    g = gs.auxiliary.learn(x[:40], NORMAL(), rng=1)
     selection = gs.select(x[40:], NORMAL(), operators=[g, gs.Langevin()], rng=1)
-    assert any("density_ratio" in repr(c.operator) for c in selection.candidates)
+    assert any("learn(40 rows" in repr(c.operator) for c in selection.candidates)
     refused = gs.select(x, NORMAL(), operators=[g, gs.Langevin()], rng=1)
     assert "training rows" in refused.dropped[0].dropped
 

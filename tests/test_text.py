@@ -6,6 +6,7 @@ import html
 import json
 import re
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -32,7 +33,7 @@ REPORTS = {
     "selection": lambda: gs.select(X, MODEL, rng=1),
     "fit": lambda: TruncatedScoreMatching().fit(COMPOSITIONS, AnyDirichlet()),
     "fit of a score": lambda: ScoreMatching().fit(
-        X, gs.estimate.Parametric(score=lambda x, t: -np.tanh(x - t), start=[0.0])
+        X, gs.estimate.Parametric(score=lambda x, t: -jnp.tanh(x - t), start=[0.0])
     ),
     "bootstrap": lambda: TruncatedScoreMatching().fit(COMPOSITIONS, AnyDirichlet()).bootstrap(5, rng=1),
     "bound": lambda: gs.neyman_pearson_power(MODEL, OTHER, 5, n_null=400, n_alternative=100, rng=1),

@@ -84,7 +84,7 @@ def test_samples_together_give_what_they_give_one_by_one(name, n):
 @pytest.mark.parametrize("case", OPERATORS, ids=lambda case: case.name)
 @pytest.mark.parametrize("scale", [None, 0.5])
 def test_every_operator_sees_samples_together_as_it_sees_one(case, scale):
-    """Also where it says nothing of it, and where a subclass has features of its own, as Radius has."""
+    """Also where it says nothing of it."""
     kernel = None if scale is None else gs.Gaussian(gs.kernels.Median(scale))
     try:
         problem = compose(case.data(), case.model, operator=case.operator, kernel=kernel, seeds=(1, 2, 3))

@@ -87,11 +87,9 @@ DEFAULTS: dict[str, Callable[..., Any]] = {
         for view in (
             gs.Margin(1),
             gs.Pair(2, 0),
-            gs.Radius(),
             gs.Moments(0),
             gs.Moments(1),
             gs.Moments(2),
-            gs.Sliced(4),
             gs.DrawnMoments(1),
             gs.DrawnMargins(),
         )
@@ -128,7 +126,7 @@ def test_a_search_for_locations_forgets_the_units():
 
 
 @pytest.mark.parametrize(
-    "test", ["ksd_test", "ksd_test, dilated", "Radius()", "aggregated_test", "regularised_test", "select"]
+    "test", ["ksd_test", "ksd_test, dilated", "aggregated_test", "regularised_test", "select"]
 )
 def test_linear_maps_do_not_count(test):
     case = SETTINGS["R^3"]

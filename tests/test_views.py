@@ -117,35 +117,6 @@ def test_a_coordinate_a_pair_and_a_direction_are_those_of_the_definition(name):
     same(gs.Direction(v, inner), vector[:, None] / scale, [0.4])
 
 
-@pytest.mark.parametrize("name", WHERE)
-def test_the_radius_is_that_of_the_definition(name):
-    case = BY_NAME[name]
-    centre = np.linspace(-0.2, 0.3, case.m)
-    if isinstance(case.domain, gs.Simplex):
-        centre = np.zeros(case.m)
-    inside = features_of(case.operator, case)
-    frame = inside.frame if case.domain.mixed_units else None
-    linear = np.eye(case.m) if frame is None else frame.linear_map
-    linear = np.diag(linear) if linear.ndim == 1 else linear
-    unit = np.ones(case.m)
-    if inside.weight is not None and inside.weight.ndim == 2:
-        unit = 1.0 / np.sqrt((inside.weight**2).mean(axis=0))
-
-    def field(u):
-        r = jnp.linalg.norm(jnp.asarray(linear).T @ (u - centre))
-        return unit * (u - centre) * jnp.sin(1.3 * r + 0.4)
-
-    if isinstance(case.domain, gs.Simplex):  # the middle of the coordinates of features is that of the chart
-        np.testing.assert_allclose(
-            np.linalg.norm(inside.points, axis=1),
-            np.linalg.norm(case.coordinates(case.data), axis=1),
-            rtol=1e-9,
-        )
-    got = features_of(gs.Radius(case.operator, centre), case)
-    assert got.points.shape[1] == 1
-    np.testing.assert_allclose(seen(got, [0.4]), stein(case, field), rtol=1e-8, atol=1e-8)
-
-
 @pytest.mark.parametrize(
     ("name", "degree"),
     [*itertools.product(WHERE, (1, 2)), ("Langevin, normal, R^5", 0), ("BallPower(2)", 3)],
@@ -346,10 +317,8 @@ LINE = np.polynomial.hermite_e.hermegauss(60)
         gs.Moments(2),
         gs.Moments(4),
         gs.Margin(1),
-        gs.Radius(centre=[0.3, -0.2]),
         gs.Pair(0, 1),
         gs.Direction([1, 2]),
-        gs.Sliced(3),
     ],
     ids=repr,
 )
@@ -603,11 +572,9 @@ LEVELS = {
     "Margin": (gs.Margin(1), NORMAL),
     "Pair": (gs.Pair(0, 1), NORMAL),
     "Direction": (gs.Direction([1, 1, 1, 1]), NORMAL),
-    "Radius": (gs.Radius(), NORMAL),
     "Moments(0)": (gs.Moments(0), NORMAL),
     "Moments(1)": (gs.Moments(1), NORMAL),
     "Moments(2)": (gs.Moments(2), NORMAL),
-    "Sliced": (gs.Sliced(5), NORMAL),
     "DrawnMoments": (gs.DrawnMoments(2), NORMAL),
     "DrawnMargins": (gs.DrawnMargins(), gs.families.StudentT(3, [0.0] * 4)),
     "Moments, simplex": (gs.Moments(1), gs.families.Dirichlet([1.0] * 4)),
@@ -673,7 +640,6 @@ FINDS = {
     "Margin": (gs.Margin(3), TEN, one_skewed),
     "Pair": (gs.Pair(2, 7), TEN, one_pair),
     "Direction": (gs.Direction([1] * 10), TEN, equally_correlated),
-    "Radius": (gs.Radius(), TEN, heavy),
     "Moments": (gs.Moments(1), TEN, equally_correlated),
     "DrawnMoments": (gs.DrawnMoments(2), TEN, equally_correlated),
     "DrawnRadius": (gs.DrawnRadius(), TEN, heavy),
@@ -699,10 +665,8 @@ VIEWS = {
     "the distribution of `b`": gs.Margin(1),
     "`a` and `c` together": gs.Pair(0, 2),
     "the distribution of 1·`a` − 2·`c`": gs.Direction([1, 0, -2]),
-    "the distance from the centre: scale and tails": gs.Radius(),
     "scale and correlation of `a`, `b`, `c`": gs.Moments(1),
     "skewness of `a`, `b`, `c`": gs.Moments(2),
-    "7 random directions": gs.Sliced(7),
     "pair counts of `a`, `b`, `c`": gs.Counts(2),
     "the mean direction": gs.Harmonics(1),
     "variances and correlations": gs.DrawnMoments(2),
@@ -770,8 +734,6 @@ def test_finite_views_take_no_kernel_and_say_so():
         (lambda: gs.Harmonics(1, gs.Langevin()), "must be SecondOrder"),
         (lambda: gs.DrawnMoments(1, gs.Langevin()), "must be MeanEmbedding"),
         (lambda: gs.Timing(2, gs.Martingale(None)), "must be Martingale"),
-        (lambda: gs.Radius("Langevin"), "`operator` of Radius must be an operator"),
-        (lambda: gs.Radius(centre="middle"), "`centre` of Radius must be real numbers"),
     ],
 )
 def test_what_is_no_view(make, message):
@@ -799,9 +761,7 @@ def test_views_where_there_is_nothing_to_look_at(operator, message):
 
 
 def test_views_on_other_domains_say_what_to_use():
-    sphere, table = gs.families.UniformOnSphere(3), gs.families.CategoricalTable([0.2, 0.8])
-    with pytest.raises(gs.InputError, match="no radius on Sphere"):
-        gs.ksd_test(UNIT, sphere, operator=gs.Radius(), rng=1)
+    table = gs.families.CategoricalTable([0.2, 0.8])
     with pytest.raises(gs.InputError, match="Use Counts"):
         gs.ksd_test(table.sample(30, rng=1), table, operator=gs.Moments(), rng=1)
     angles = gs.families.VonMises(0.0, 1.0)

@@ -69,7 +69,7 @@ PLAIN = [
     and "lips" not in case.name
     and case.name != "Innovations"
 ]
-ABOUT = ("Dilation", "Radius", "Residuals")  # an observation of the data is seen about the mean of the others
+ABOUT = ("Dilation", "Residuals")  # an observation of the data is seen about the mean of the others
 AGAIN = [case for case in PLAIN if case.name not in ABOUT and (not case.draws or case.name == "Regularised")]
 
 

@@ -15,7 +15,6 @@ from tables import KSD, Array, Table, Test, against, aggregated, fitted, ksd, na
 import goodstein as gs
 from goodstein.families import (
     Binomial,
-    ConwayMaxwellPoisson,
     DirichletMultinomial,
     Geometric,
     Multinomial,
@@ -43,7 +42,6 @@ ONE = {
     "negative binomial, mean 3, size 0.5": NegativeBinomial(3.0, 0.5),
     "geometric, p = .2": Geometric(0.2),
     "binomial, 7 trials, p = .3": Binomial(7, 0.3),
-    "Conway–Maxwell–Poisson, ν = 2.5": ConwayMaxwellPoisson(4.0, 2.5),
     "Poisson, mean 3, 20% extra zeros": ZeroInflated(Poisson(3.0), 0.2),
 }
 SEVERAL = {
@@ -354,7 +352,6 @@ def power_tables() -> Iterator[Table]:
         "10% extra zeros, same mean": ZeroInflated(Poisson(3.0 / 0.9), 0.1),
         "mean 3.5": Poisson(3.5),
         "binomial, 6 trials": Binomial(6, 0.5),
-        "Conway–Maxwell–Poisson, ν = 1.5": ConwayMaxwellPoisson(3.1, 1.5),
         "geometric": Geometric(0.25),
     }
     yield against(Poisson(3.0), 100, OURS | RIVALS)(

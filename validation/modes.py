@@ -10,7 +10,7 @@ import numpy as np
 from tables import KSD, RNG, Array, Table, Test, against, true
 
 import goodstein as gs
-from goodstein.families import GaussianMixture, Laplace, Normal, StudentT
+from goodstein.families import GaussianMixture, Laplace, StudentT
 from goodstein.operators.mode_search import find_modes, log_density
 
 FAST = gs.WildBootstrap(199)
@@ -108,7 +108,7 @@ RARE = "about three and two observations in two of the modes: few values, and ti
 
 
 def size_tables() -> Iterator[Table]:
-    """Models with modes that lie apart, and proposals in the place of scores."""
+    """Models with modes that lie apart."""
     yield Table(
         "Moves between modes",
         "`Perturbed()`, with modes that are looked for among the observations, as where a model has no "
@@ -124,18 +124,6 @@ def size_tables() -> Iterator[Table]:
         trials=1000,
         draws=199,
         notes={"R^1, .5 and .5, *": TIES, "R^1, .95*": RARE},
-    )
-    proposals = {"N(0, .7)": Normal(0.0, 0.7), "N(0, 1.3)": Normal(0.0, 1.3), "N(.3, 1)": Normal(0.3, 1.0)}
-    free = {
-        f"π = {name}": partial(KSD, operator=gs.GradientFree(proposal), null=FAST)
-        for name, proposal in proposals.items()
-    }
-    yield Table(
-        "Gradient-free",
-        "`GradientFree(π)` of N(0, 1). Proposals that leave too few observations are refused.",
-        [true({"N(0, 1)": Normal()}, free, (100,))],
-        trials=1000,
-        draws=199,
     )
 
 

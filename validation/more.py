@@ -1,4 +1,4 @@
-"""Copulas, mixtures of compositions, wrapped and projected normals: sizes, given and fitted, and power."""
+"""Copulas, mixtures of compositions: sizes, given and fitted, and power."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ GIVEN: dict[str, Any] = {
     "mixture of two logistic normal": families.LogisticNormalMixture(
         [0.4, 0.6], [[1.5, 0.0], [-1.0, 1.0]], [0.2, 0.3]
     ),
-    "wrapped normal, σ = 1": families.WrappedNormal(0.5, 1.0),
-    "projected normal, d = 3": families.ProjectedNormal([1.0, 0.5, -0.5]),
 }
 
 
@@ -53,10 +51,6 @@ def size_tables() -> Iterator[Table]:
         "Copulas, mixtures, wrapped and projected normals, fitted",
         "Fitted by maximum likelihood to the data that are tested, with random signs that know it.",
         parts,
-        notes={
-            "projected normal*": "Conservative: what three parameters take from a hundred directions is "
-            "known to first order only; another 400 samples were rejected in .038 and .078 at .05 and .10."
-        },
     )
 
 

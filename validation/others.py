@@ -57,13 +57,6 @@ def selected(x: Array, model: Any, *, rng: RNG) -> Any:
     return gs.select(x, model, rng=rng).test(rng=rng, workers=1)
 
 
-def by_ratio(x: Array, model: Any, *, rng: RNG) -> Any:
-    """g ≈ q/p̂."""
-    third = len(x) // 3
-    g = gs.auxiliary.density_ratio(x[:third], model, rng=rng)
-    return KSD(x[third:], model, operator=gs.Standardised(g), rng=rng)
-
-
 def by_learning(x: Array, model: Any, *, rng: RNG) -> Any:
     """g with the best power criterion."""
     third = len(x) // 3
@@ -80,12 +73,12 @@ def on_the_same_rows(x: Array, model: Any, *, rng: RNG) -> Any:
 
 def chosen_on_a_split() -> Table:
     ball = {"Ball(3), Uniform": Uniform(gs.Ball(3))}
-    tests = {"select": selected, "density_ratio": by_ratio, "learn": by_learning}
+    tests = {"select": selected, "learn": by_learning}
     return Table(
         "Chosen on a split",
         "n counts all rows. `select` chooses among its default candidates on three tenths of the rows, the "
-        "others are tested. An auxiliary function is found on a third of the rows, by `density_ratio` or by "
-        "`learn`, and tested on the others. *Same rows* overrules the refusal and tests on the rows on "
+        "others are tested. An auxiliary function is found on a third of the rows by `learn` and tested "
+        "on the others. *Same rows* overrules the refusal and tests on the rows on "
         "which was chosen: what the refusal prevents.",
         [
             true(NORMAL1 | NORMAL5 | STUDENT | BOX | ball | SIMPLEX, tests, (100, 300)),

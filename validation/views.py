@@ -43,8 +43,6 @@ def size_tables() -> Iterator[Table]:
         gs.Margin(1),
         gs.Pair(0, 3),
         gs.Direction([1, 1, 0, 0, -1]),
-        gs.Sliced(10),
-        gs.Radius(),
         gs.Moments(0),
         gs.Moments(1),
         gs.Moments(2),

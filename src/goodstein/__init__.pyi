@@ -120,7 +120,6 @@ from goodstein.operators.coordinate import Coordinate as Coordinate
 from goodstein.operators.difference import Difference as Difference
 from goodstein.operators.dilation import Dilation as Dilation
 from goodstein.operators.embedding import MeanEmbedding as MeanEmbedding
-from goodstein.operators.gradient_free import GradientFree as GradientFree
 from goodstein.operators.jumps import Jumps as Jumps
 from goodstein.operators.langevin import Langevin as Langevin
 from goodstein.operators.latent import Latent as Latent
@@ -144,8 +143,6 @@ from goodstein.operators.views.harmonics import Harmonics as Harmonics
 from goodstein.operators.views.margin import Margin as Margin
 from goodstein.operators.views.moments import Moments as Moments
 from goodstein.operators.views.pair import Pair as Pair
-from goodstein.operators.views.radius import Radius as Radius
-from goodstein.operators.views.sliced import Sliced as Sliced
 from goodstein.patterns.data import Patterns as Patterns
 from goodstein.patterns.single import Pattern as Pattern
 from goodstein.power import (

@@ -9,4 +9,3 @@ from goodstein.auxiliary.functions import ProductOfParts as ProductOfParts
 from goodstein.auxiliary.functions import default_auxiliary as default_auxiliary
 from goodstein.auxiliary.learnt import LearntAuxiliary as LearntAuxiliary
 from goodstein.auxiliary.learnt import learn as learn
-from goodstein.auxiliary.ratio import density_ratio as density_ratio

@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from goodstein.auxiliary.base import Auxiliary, Unit
+from goodstein.auxiliary.base import Auxiliary, Unit, as_auxiliary
 from goodstein.auxiliary.criterion import TINY, PowerCriterion, from_row_sums
-from goodstein.auxiliary.tilted import Tilted, boundary_of, spread_of, training_problem
+from goodstein.auxiliary.functions import default_auxiliary
 from goodstein.constraints import check_count, number
+from goodstein.data.points import Points
 from goodstein.data.rows import SeenRows
 from goodstein.domains.base import Domain
 from goodstein.errors import InputError
 from goodstein.kernels import IMQ, Kernel, Median
+from goodstein.models.model import Model
 from goodstein.operators.base import tangent
 from goodstein.operators.standardised import Standardised
+from goodstein.pipeline.compose import compose
+from goodstein.problems.problem import Problem
 from goodstein.stein.features import SteinFeatures
 from goodstein.types import RNG, Array, ArrayLike
 from goodstein.validation import as_generator
@@ -27,6 +31,9 @@ PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03)
 
 MARGIN = 0.5
 """How much worse than the best one a penalty may be to be preferred to it, in units of 1/√n."""
+
+LEAST = 10
+"""Training rows below which nothing can be learnt."""
 
 WIDTH = 0.5
 """Width of the bumps, in median distances."""
@@ -59,7 +66,8 @@ def learn(
     ----------
     training
         Observations to learn from, (n, d). They must not be tested afterwards: a test with this g that is
-        given any of them raises :class:`InputError`; see :func:`density_ratio`.
+        given any of them raises :class:`InputError`. How they are recognised, see
+        :class:`goodstein.data.rows.SeenRows`.
     model, domain
         As in :func:`ksd_test`.
     kernel
@@ -116,7 +124,10 @@ def learn(
     generator = as_generator(rng)
     problem = training_problem(training, model, domain, IMQ() if kernel is None else kernel)
     place, x = problem.domain, problem.observations
-    edge = boundary_of(place, boundary, x)
+    edge = default_auxiliary(place) if place.has_boundary else None
+    if boundary is not None:
+        edge = as_auxiliary(boundary, "`boundary` must be an auxiliary function such as BoxProduct()")
+    edge = None if edge is None else edge.fitted(x, place)
     used = x
     if len(x) > max_rows:
         used = x[np.sort(generator.permutation(len(x))[:max_rows])]
@@ -130,25 +141,75 @@ def learn(
     objective = PenalisedCriterion(features, fixed, bumps, weight)
     coefficients = objective.best(bound)
     zero = np.zeros(len(coefficients))
-    learnt = LearntAuxiliary(
-        Bumps(bumps.centres, bumps.widths, coefficients),
-        edge,
-        place,
-        SeenRows(x),
-        f"learn({len(x)} rows)",
-    )
+    learnt = LearntAuxiliary(Bumps(bumps.centres, bumps.widths, coefficients), edge, place, x)
     learnt.kernel, learnt.coefficients = fixed, coefficients
     learnt.before, learnt.after = objective.criterion(zero), objective.criterion(coefficients)
-    return learnt.normalised(x)
+    return learnt
 
 
-class LearntAuxiliary(Tilted):
-    """What :func:`learn` returns."""
+class LearntAuxiliary(Auxiliary):
+    """What :func:`learn` returns: g = B·r, found on training rows, on which it refuses to be used again.
+
+    B is a boundary function, its scales fixed (None for 1), r a positive smooth one. So g vanishes wherever B
+    does and as fast, and is valid wherever B is.
+    """
 
     kernel: Kernel
     coefficients: Array
     before: PowerCriterion
     after: PowerCriterion
+
+    def __init__(self, tilt: Bumps, boundary: Auxiliary | None, domain: Domain, x: Array) -> None:
+        self.tilt, self.boundary, self.domain, self.training = tilt, boundary, domain, SeenRows(x)
+        self._title = f"learn({len(x)} rows)"
+        self._scale = 1.0
+        typical = float(self.value(x, domain).mean())
+        if not typical > 0:
+            reason = f"{self!r} is zero at all training rows, because all of them lie on the boundary."
+            raise InputError(reason, argument="training", remedy="Pass rows inside of the domain.")
+        self._scale = 1.0 / typical  # g has mean 1 over the training rows
+
+    def __repr__(self) -> str:
+        times = "" if self.boundary is None else f", boundary={self.boundary!r}"
+        return f"{self._title[:-1]}{times})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def value(self, x: Array, domain: Domain) -> Array:
+        r = self._scale * self.tilt.value(x, domain)
+        if self.boundary is None:
+            return r
+        b = self.boundary.value(x, domain)
+        return b * r if b.ndim == 1 else b * r[:, None]
+
+    def evaluate(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        r, dr = self._tilt(x, domain)
+        if self.boundary is None:
+            return r, dr
+        b, db = self.boundary.evaluate(x, domain)
+        wide = b[:, None] if b.ndim == 1 else b
+        return (b * r if b.ndim == 1 else b * r[:, None]), db * r[:, None] + wide * dr
+
+    def drift(self, x: Array, g: Array, dg: Array, model: Model) -> Array:
+        """b = r·(B·s + ∂B) + B·∂r, finite on the boundary wherever B's own drift is."""
+        if self.boundary is None or type(self.boundary).drift is Auxiliary.drift:
+            return super().drift(x, g, dg, model)
+        r, dr = self._tilt(x, self.domain)
+        b, db = self.boundary.evaluate(x, self.domain)
+        wide = b[:, None] if b.ndim == 1 else b
+        return r[:, None] * self.boundary.drift(x, b, db, model) + wide * dr
+
+    def fitted(self, x: Array, domain: Domain) -> LearntAuxiliary:
+        """Itself, after a look at the data: training rows are refused, and so is another domain."""
+        if domain != self.domain:
+            raise InputError(f"{self!r} was found on {self.domain!r} and cannot be used on {domain!r}.")
+        self.training.refuse(x, self._title)
+        return self
+
+    def _tilt(self, x: Array, domain: Domain) -> tuple[Array, Array]:
+        r, dr = self.tilt.evaluate(x, domain)
+        return self._scale * r, self._scale * dr
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +249,27 @@ class Bumps:
         return np.asarray(phi / phi.sum(axis=1, keepdims=True))
 
 
+def training_problem(training: Any, model: Any, domain: Domain | None, kernel: Kernel) -> Problem:
+    """Validated training data with model and domain; raises where no auxiliary function can be found."""
+    problem = compose(training, model, domain, None, kernel)
+    if not isinstance(problem.data, Points):
+        raise InputError("auxiliary functions are found on points, an array (n, d).", argument="training")
+    if problem.domain.discrete or not problem.domain.flat:
+        raise InputError(
+            f"auxiliary functions are found on R^d and its parts, and {problem.domain!r} is none of them.",
+            argument="domain",
+        )
+    if len(problem.data) < LEAST:
+        raise InputError(
+            f"`training` has {len(problem.data)} rows; at least {LEAST} are needed to find an auxiliary "
+            "function."
+        )
+    return problem
+
+
 def _bumps(y: Array, count: int, rng: np.random.Generator) -> Bumps:
-    distinct, spread = np.unique(y, axis=0), spread_of(y)
+    distinct, spread = np.unique(y, axis=0), y.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
     centres = distinct[rng.permutation(len(distinct))[:count]]
     return Bumps(centres, WIDTH * Median()(y / spread) * spread, np.zeros(len(centres)))
 

@@ -4,7 +4,6 @@ from goodstein.estimate.distributions import AnyDirichlet, AnyExponential, AnyGa
 from goodstein.estimate.exponential import ExponentialFamily
 from goodstein.estimate.faces import SquaredDistance
 from goodstein.estimate.fit import Bootstrap, Fit
-from goodstein.estimate.mixture import Mixture
 from goodstein.estimate.parametric import Parametric
 from goodstein.estimate.score_matching import ScoreMatching, TruncatedScoreMatching
 from goodstein.estimate.stein import MinimumStein
@@ -18,7 +17,6 @@ __all__ = [
     "ExponentialFamily",
     "Fit",
     "MinimumStein",
-    "Mixture",
     "Parametric",
     "ScoreMatching",
     "SquaredDistance",

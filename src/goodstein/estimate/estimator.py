@@ -41,8 +41,8 @@ class Estimator(ABC):
         data
             Observations, (n, d) or a data frame, all of them in the domain.
         family
-            :class:`Mixture`, :class:`AnyNormal`, :class:`AnyDirichlet`, :class:`ExponentialFamily`,
-            :class:`Parametric`, or an object of your own; see :class:`goodstein.estimate.base.ModelFamily`.
+            :class:`AnyNormal`, :class:`AnyDirichlet`, :class:`ExponentialFamily`, :class:`Parametric`,
+            or an object of your own; see :class:`goodstein.estimate.base.ModelFamily`.
         domain
             The region; None takes the family's own.
         rng
@@ -123,7 +123,7 @@ def as_family(family: Any) -> ModelFamily:
         options = {name: getattr(family, name, None) for name in ("names", "bounds", "sample")}
         return Parametric(**functions, start=family.start, **options)
     raise InputError(
-        "`family` must be a family such as Mixture(2), AnyDirichlet() or Parametric(log_density, start=...), "
+        "`family` must be a family such as AnyDirichlet() or Parametric(log_density, start=...), "
         f"got {shown(family)}. An object of your own needs `start` and a method `score(x, theta)` "
         "or `log_density(x, theta)`."
     )

@@ -10,25 +10,18 @@ import numpy as np
 
 from goodstein.constraints import numbers, require_functions
 from goodstein.domains.base import Domain
-from goodstein.errors import InputError, NumericalScoreWarning, ScoreError, describe_rows, must, quiet, warn
+from goodstein.errors import InputError, must
 from goodstein.estimate.base import AT_BOUND, Evaluation, ModelFamily, Sample, Scores, as_names, by_name
-from goodstein.estimate.functions import At, ByDifferences, ByJax, Recognised
+from goodstein.estimate.functions import At, ByJax
 from goodstein.families import Truncated
 from goodstein.models.callables import Kind
 from goodstein.models.model import Model
-from goodstein.numerics.differentiate import gradient
 from goodstein.types import Array, ArrayLike, BoolArray
 
 Function = Callable[..., Any]
 
-STEP_IN_THETA = 1e-3
-"""Step of numerical derivatives in θ, as a share of the move that changes the score altogether."""
-
 SMALL, LARGE = 1e-3, 0.1
 """Changes of the score, as shares of it, from which its derivative in a parameter is taken roughly."""
-
-DOUBTFUL = 1e-4
-"""Relative error of a numerical score that is worth a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +32,7 @@ class Parametric(ModelFamily):
     ----------
     log_density
         Function of (x, θ): of all points (n, d) that returns (n,), or of one point (d,) that returns a
-        number. Written with JAX it is differentiated exactly; otherwise numerically, by differences of
-        order eight, for which no observation may lie on the boundary.
+        number, by arithmetic or jax.numpy: JAX differentiates it.
     score
         ∇log q as a function of (x, θ), in the same forms, in place of `log_density`.
     start
@@ -54,11 +46,11 @@ class Parametric(ModelFamily):
 
     Examples
     --------
+    >>> import jax.numpy as jnp
     >>> import numpy as np
-    >>> import goodstein as gs
     >>> from goodstein.estimate import Parametric, ScoreMatching
     >>> def cauchy(x, theta):
-    ...     return -np.log1p((x[:, 0] - theta[0]) ** 2)
+    ...     return -jnp.log1p((x[:, 0] - theta[0]) ** 2)
     >>> x = 3.0 + np.random.default_rng(1).standard_cauchy(2000)
     >>> fit = ScoreMatching().fit(x, Parametric(cauchy, start=[np.median(x)], names=["location"]))
     >>> round(fit.parameters["location"], 1)
@@ -131,27 +123,9 @@ class ParametricScores(Scores):
         self.coordinates = tuple(family.names or [f"theta[{j}]" for j in range(p)])
         self.lower, self.upper = family._ends(p)
         key, kind = ("score", Kind.SCORE) if family.log_density is None else ("log_density", Kind.LOGPDF)
-        name = f"`{key}` of {family!r}"
-        function = Recognised(getattr(family, key), kind, sample.data, family.start[0], name)
-        values = function.values(sample.data, family.start[0])
-        bad = ~np.isfinite(values.reshape(self.n, -1)).all(axis=1)
-        if bad.any():
-            raise ScoreError(
-                f"{name} is not finite at {describe_rows(bad)} with the parameters `start`. Begin where it "
-                "is finite at all data, or pass the right `domain`."
-            )
-        self.name = name
-        self.functions: ByJax | ByDifferences
-        if function.is_jax:
-            self.functions = ByJax(function, sample)
-        else:
-            self.functions = ByDifferences(function, sample, (self.lower, self.upper), name)
-        self._use(np.min([self._units(start) for start in family.start], axis=0))
-
-    def _use(self, units: Array) -> None:
-        self.units = units
-        if isinstance(self.functions, ByDifferences):
-            self.functions.steps = STEP_IN_THETA * units
+        function = getattr(family, key)
+        self.functions = ByJax(function, kind, sample, family.start[0], f"`{key}` of {family!r}")
+        self.units = np.min([self._units(start) for start in family.start], axis=0)
 
     def _units(self, theta: Array) -> Array:
         """Moves in each parameter that would change the score by about its own size, (p,).
@@ -187,7 +161,7 @@ class ParametricScores(Scores):
         ratio = units / self.units
         if ((ratio > 0.5) & (ratio < 2.0)).all():
             return False
-        self._use(units)
+        self.units = units
         return True
 
     def fixed(self, theta: Array) -> BoolArray:
@@ -199,8 +173,7 @@ class ParametricScores(Scores):
         return list(self.family.start)
 
     def steps(self, theta: Array) -> Array:
-        """Larger where the gradient itself is numerical."""
-        return (1e-5 if self.functions.exact else 3e-3) * self.units
+        return 1e-5 * self.units
 
     def evaluate(self, theta: Array, rows: slice, *, second: bool = True) -> ParametricEvaluation:
         """Scores at all rows, of which there is one block."""
@@ -214,34 +187,11 @@ class ParametricScores(Scores):
         functions = {"logpdf": own.log_density, "score": own.score, "sample": own.sample}
         return model_at(theta, domain, repr(own), **functions)
 
-    def notes(self, theta: Array) -> list[str]:
-        """Warn where the fixed steps were too coarse for the model that was found."""
-        if self.functions.exact or self.family.log_density is None:
-            return []
-        x, rows = self.sample.data, slice(0, 200)
-        function = self.functions.function
-        with quiet(NumericalScoreWarning):
-            at, domain = lambda points: function.values(points, theta), self.sample.domain
-            adaptive = gradient(at, x[rows], domain, name=self.name, remedy="write it with JAX")
-        fixed = self.functions.derivatives(theta)[0][rows]
-        expected = adaptive @ self.sample.directions.T
-        size = np.abs(expected).max(axis=1) + np.abs(expected).mean()
-        error = np.abs(fixed - expected).max(axis=1) / size
-        if not error.max() > DOUBTFUL:
-            return []
-        message = (
-            f"The numerical derivatives of {self.name} are doubtful at the estimate, with relative errors of "
-            f"up to {error.max():.1g}: the density varies on a finer scale than the data, has kinks, or "
-            "loses digits far from zero. Write it with JAX, pass a `score`, or centre the data."
-        )
-        warn(message, NumericalScoreWarning)
-        return [message]
-
 
 class ParametricEvaluation(Evaluation):
     """Scores at one θ, with derivatives made when they are asked for."""
 
-    def __init__(self, functions: ByJax | ByDifferences, theta: Array) -> None:
+    def __init__(self, functions: ByJax, theta: Array) -> None:
         self._functions, self._theta = functions, theta
         self.score, self.second = functions.derivatives(theta)
 

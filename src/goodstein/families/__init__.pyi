@@ -7,7 +7,6 @@ from goodstein.families.bingham import Bingham as Bingham
 from goodstein.families.binomial import Binomial as Binomial
 from goodstein.families.binomial import Multinomial as Multinomial
 from goodstein.families.block_model import StochasticBlockModel as StochasticBlockModel
-from goodstein.families.conway_maxwell import ConwayMaxwellPoisson as ConwayMaxwellPoisson
 from goodstein.families.copulas import GaussianCopula as GaussianCopula
 from goodstein.families.copulas import StudentCopula as StudentCopula
 from goodstein.families.dirichlet import Dirichlet as Dirichlet
@@ -43,7 +42,5 @@ from goodstein.families.von_mises import VonMises as VonMises
 from goodstein.families.von_mises_fisher import UniformOnSphere as UniformOnSphere
 from goodstein.families.von_mises_fisher import VonMisesFisher as VonMisesFisher
 from goodstein.families.weibull import Weibull as Weibull
-from goodstein.families.wrapped import ProjectedNormal as ProjectedNormal
-from goodstein.families.wrapped import WrappedNormal as WrappedNormal
 from goodstein.families.zero_inflated import Product as Product
 from goodstein.families.zero_inflated import ZeroInflated as ZeroInflated

@@ -50,7 +50,6 @@ class Jumps(Operator):
     Poisson, of mean 3.5                .50    .20
     negative binomial, size 6           .33    .20
     binomial, six trials                .79    .78
-    Conway–Maxwell–Poisson, ν = 1.5     .27    .43
     Poisson, a tenth of zeros more      .73    .82
     ==================================  =====  ======
 

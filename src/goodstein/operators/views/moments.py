@@ -98,7 +98,7 @@ class Moments(FiniteView):
         if count > MOST:
             raise InputError(
                 f"{self!r} has {count} test functions in {m} coordinates, more than {MOST}. Take a lower "
-                "degree, or Sliced()."
+                "degree."
             )
         return self._about(inner, inner, domain)
 

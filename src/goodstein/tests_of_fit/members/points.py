@@ -88,8 +88,7 @@ def modes(problem: Problem) -> list[Entry]:
     """Moves between modes, where the model has a log density and modes of it are found that lie apart.
 
     They are looked for among draws of the model, so that the data have no part in the choice; where it has
-    no sampler, among the data, which then say no more than where to look. :class:`GradientFree` is not for a
-    collection: nobody but the user knows a proposal.
+    no sampler, among the data, which then say no more than where to look.
     """
     model, domain = problem.model, problem.domain
     if not isinstance(model, Model) or not isinstance(problem.data, Points) or model.estimated:

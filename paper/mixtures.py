@@ -1,30 +1,31 @@
-"""Mixtures of normal distributions, to be fitted: coordinates, bounds and starts of the search."""
+"""Mixtures of normal distributions behind a boundary, fitted by their scores, as the paper does.
+
+With responsibilities r_c, component scores s_c = Λ_c(μ_c − x) and Λ_c the precisions,
+
+    s = Σ_c r_c s_c,       ∂_k s_k = Σ_c r_c (s_ck² − Λ_c,kk) − s_k².
+
+For constants V, W let F = Σ_k V_k s_k + W_k ∂_k s_k, U = V − 2W∘s and
+m_c = Σ_k U_k s_ck + W_k (s_ck² − Λ_c,kk). Then dF = Σ_c r_c (m_c − Σ_e r_e m_e) da_c + r_c dm_c, where
+a_c = log w_c N(x; μ_c, Σ_c), because dr_c = r_c (da_c − Σ_e r_e da_e). Where the precisions are
+diagonal all sums over rows are products of (n, K) and (n, d) matrices, and no (n, K, d) array is made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
-from goodstein.constraints import check_count, check_option, number
+from goodstein.constraints import check_count, number
 from goodstein.domains.simplex import Simplex
 from goodstein.errors import InputError
-from goodstein.estimate.base import ModelFamily, Sample, Scores, require_full, restricted
-from goodstein.estimate.components import (
-    ComponentGradients,
-    DiagonalComponents,
-    FullComponents,
-    MixtureEvaluation,
-)
+from goodstein.estimate.base import Evaluation, ModelFamily, Sample, Scores, require_full, restricted
 from goodstein.families import GaussianMixture
 from goodstein.families.checks import require_spread
 from goodstein.numerics.distances import squared_distances
-from goodstein.types import Array, BoolArray
-
-Covariance = Literal["spherical", "diagonal", "full"]
-KINDS = get_args(Covariance)
+from goodstein.types import Array
 
 LARGEST_LOGIT = 12.0
 """Bound on the log-ratio coordinates of the weights: no weight is below about 1e-10."""
@@ -34,15 +35,116 @@ BLOCK_NUMBERS = 1 << 15
 """Rows are taken in blocks of about this many numbers for each kind of array."""
 STEPS = 20
 """Of k-means."""
+MARGIN = 0.5
+"""How far outside of the bounding box of the data a mean may lie, as a share of its sides."""
+
+
+@dataclass(frozen=True)
+class ComponentGradients:
+    """Derivatives of F: in the means (…, K, d), in the shapes (…, K, ·), in the logits (…, K)."""
+
+    means: Array
+    shapes: Array
+    logits: Array
+
+
+def responsibilities(joint: Array) -> Array:
+    """exp(a_c) / Σ_e exp(a_e), (n, K)."""
+    r = joint - joint.max(axis=1, keepdims=True)
+    np.exp(r, out=r)
+    r /= r.sum(axis=1, keepdims=True)
+    return np.asarray(r)
+
+
+class DiagonalComponents:
+    """Components with diagonal covariances; shapes are the logarithms of the standard deviations, (K, d)."""
+
+    def __init__(self, x: Array, means: Array, log_scales: Array, log_weights: Array) -> None:
+        self.x, self.means = x, means
+        self.precision = lam = np.exp(-2.0 * log_scales)
+        self._lam_mu, self._lam_mu2 = lam * means, lam * means**2
+        # One product for all of a_c = constant + x·Λμ − ½x²·Λ: few passes over the (n, K) array.
+        constant = log_weights - log_scales.sum(axis=1) - 0.5 * self._lam_mu2.sum(axis=1)
+        powers = np.hstack([x, x**2, np.ones((len(x), 1))])
+        self.r = r = responsibilities(powers @ np.hstack([self._lam_mu, -0.5 * lam, constant[:, None]]).T)
+        self.score = r @ self._lam_mu - x * (r @ lam)
+
+    def second(self) -> Array:
+        """∂_k s_k, (n, d)."""
+        r, lam, x = self.r, self.precision, self.x
+        squares = r @ (lam * self._lam_mu2) - 2.0 * x * (r @ (lam * self._lam_mu)) + x**2 * (r @ lam**2)
+        return np.asarray(squares - r @ lam - self.score**2)
+
+    def _moments(self, v: Array, w: Array | None) -> tuple[Array, Array]:
+        """U, and r_c (m_c − m̄), (n, K)."""
+        r, lam, x = self.r, self.precision, self.x
+        u = v if w is None else v - 2.0 * w * self.score
+        left, right = [u, u * x], [self._lam_mu, -lam]
+        if w is not None:
+            left += [w, w * x, w * x**2]
+            right += [lam * self._lam_mu2 - lam, -2.0 * lam * self._lam_mu, lam**2]
+        m = np.hstack(left) @ np.hstack(right).T
+        m -= np.einsum("nk,nk->n", r, m)[:, None]
+        m *= r
+        return u, m
+
+    def pullback(self, v: Array, w: Array | None) -> ComponentGradients:
+        """Derivatives of the sum of F over the rows."""
+        r, lam, mu, x = self.r, self.precision, self.means, self.x
+        u, q = self._moments(v, w)
+        q0, q1, q2 = q.sum(axis=0)[:, None], q.T @ x, q.T @ x**2
+        ru, rux = r.T @ u, r.T @ (u * x)
+        means = lam * (q1 - mu * q0 + ru)
+        shapes = lam * (q2 - 2.0 * mu * q1 + mu**2 * q0) - q0 - 2.0 * lam * (mu * ru - rux)
+        if w is not None:
+            rw, rwx, rwx2 = r.T @ w, r.T @ (w * x), r.T @ (w * x**2)
+            means += 2.0 * lam**2 * (mu * rw - rwx)
+            shapes += 2.0 * lam * rw - 4.0 * lam**2 * (mu**2 * rw - 2.0 * mu * rwx + rwx2)
+        return ComponentGradients(means, shapes, q0[:, 0])
+
+    def pullback_each(self, v: Array, w: Array | None) -> ComponentGradients:
+        """The same for every row."""
+        r, lam = self.r[:, :, None], self.precision
+        u, q = self._moments(v, w)
+        s = lam * (self.means - self.x[:, None, :])
+        e = r * u[:, None, :]
+        if w is not None:
+            e = e + 2.0 * r * w[:, None, :] * s
+        q3 = q[:, :, None]
+        means = -q3 * s + lam * e
+        shapes = q3 * (s**2 / lam - 1.0) - 2.0 * e * s
+        if w is not None:
+            shapes = shapes + 2.0 * r * lam * w[:, None, :]
+        return ComponentGradients(means, shapes, q)
+
+
+class MixtureEvaluation(Evaluation):
+    """Scores of a mixture at some rows, in the units of the data; `assemble` makes gradients in θ."""
+
+    def __init__(
+        self,
+        parts: DiagonalComponents,
+        unit: float,
+        assemble: Callable[[ComponentGradients], Array],
+        second: bool,
+    ) -> None:
+        self._parts, self._unit, self._assemble = parts, unit, assemble
+        self.score = parts.score / unit
+        self.second = parts.second() / unit**2 if second else np.zeros_like(parts.score)
+
+    def pullback(self, on_score: Array, on_second: Array | None, *, each: bool = False) -> Array:
+        w = None if on_second is None else on_second / self._unit**2
+        pull = self._parts.pullback_each if each else self._parts.pullback
+        return self._assemble(pull(on_score / self._unit, w))
 
 
 @dataclass(frozen=True)
 class Mixture(ModelFamily):
-    r"""Mixture of normal distributions, q(x) = Σ_c w_c N(x; μ_c, Σ_c), restricted to the domain.
+    r"""Mixture of normal distributions, q(x) = Σ_c w_c N(x; μ_c, σ_c²I), restricted to the domain.
 
     With responsibilities r_c and component scores s_c the score is s = Σ_c r_c s_c, and
 
-    .. math:: \nabla \cdot s = \sum_c r_c (\|s_c\|^2 - \mathrm{tr}\, Σ_c^{-1}) - \|s\|^2 .
+    .. math:: \nabla \cdot s = \sum_c r_c (\|s_c\|^2 - d/σ_c^2) - \|s\|^2 .
 
     Score matching of a mixture has no lower bound: as a component shrinks onto one observation the
     objective falls like −2g·d/(nσ²). So its scale is fixed, or has a floor.
@@ -51,19 +153,13 @@ class Mixture(ModelFamily):
     ----------
     components
         Number of components K.
-    covariance
-        ``"spherical"``, ``"diagonal"`` or ``"full"``.
     scale
-        Standard deviation of all components, if it is known; spherical components only.
+        Standard deviation of all components, if it is known.
     smallest_scale
-        No component has a smaller standard deviation, in any direction. None takes the standard deviation
+        No component has a smaller standard deviation. None takes the standard deviation
         within the clusters of k-means times (m²/n)^(1/4), at most ½, where m is how often the most frequent
         row occurs: the size at which a component on that row alone lowers the objective by about its own
         sampling error. A fit says where the floor was reached; what lies there was not estimated.
-    margin
-        How far outside of the bounding box of the data a mean may lie, as a share of its sides. Means of
-        truncated distributions may lie outside of the domain; but of many components some then become
-        mere tails, of any weight, and hardly a draw of the mixture falls into the domain. With 0 none does.
 
     Notes
     -----
@@ -81,7 +177,8 @@ class Mixture(ModelFamily):
     Examples
     --------
     >>> import goodstein as gs
-    >>> from goodstein.estimate import Mixture, TruncatedScoreMatching
+    >>> from mixtures import Mixture
+    >>> from goodstein.estimate import TruncatedScoreMatching
     >>> square = gs.Box([0, 0], [1, 1])
     >>> truth = gs.families.GaussianMixture([0.5, 0.5], [[0.2, 0.3], [0.8, 0.7]], [0.04, 0.04])
     >>> x = gs.families.Truncated(truth, square).sample(2000, rng=1)
@@ -91,25 +188,16 @@ class Mixture(ModelFamily):
     """
 
     components: int
-    covariance: Covariance = "spherical"
     scale: float | None = None
     smallest_scale: float | None = None
-    margin: float = 0.5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", check_count(self.components, "components"))
-        check_option(self.covariance, "covariance", KINDS)
         for name, value in (("scale", self.scale), ("smallest_scale", self.smallest_scale)):
             if value is not None:
                 object.__setattr__(self, name, number(value, name, above=0.0))
-        number(self.margin, "margin", least=0.0, below=100.0)
         if self.scale is not None and self.smallest_scale is not None:
             raise InputError("`scale` fixes all scales, so `smallest_scale` has no use. Pass one of them.")
-        if self.scale is not None and self.covariance != "spherical":
-            raise InputError(
-                f"`scale` fixes spherical components, got covariance={self.covariance!r}. Leave one of them "
-                "out, or pass `smallest_scale`."
-            )
 
     def __repr__(self) -> str:
         given = [f"{f.name}={v!r}" for f in fields(self)[1:] if (v := getattr(self, f.name)) != f.default]
@@ -129,8 +217,7 @@ class MixtureScores(Scores):
     """A mixture at the data, in coordinates of unit size.
 
     With z = (x − centre)/unit these are: the means of z, component by component; the logarithms of its
-    standard deviations (none, one or d for each component), or the lower triangles of the factors C of
-    f²I + CCᵀ; and K − 1 orthonormal log-ratio coordinates of the weights.
+    standard deviations, none if they are fixed; and K − 1 orthonormal log-ratio coordinates of the weights.
     """
 
     bounded = True
@@ -141,9 +228,8 @@ class MixtureScores(Scores):
         (self.n, self.d), self.k = x.shape, family.components
         self.center, self.unit = x.mean(axis=0), float(np.sqrt(x.var(axis=0).mean()))
         self.z = (x - self.center) / self.unit
-        self.block = max(256, BLOCK_NUMBERS // (self.k * (self.d if family.covariance == "full" else 1)))
+        self.block = max(256, BLOCK_NUMBERS // self.k)
         self.contrasts = Simplex(self.k).basis if self.k > 1 else np.zeros((0, 1))
-        self.triangle = np.tril_indices(self.d)
         self.floor = self._floor()
         self._bounds()
 
@@ -166,18 +252,12 @@ class MixtureScores(Scores):
 
     def _bounds(self) -> None:
         low, high = self.z.min(axis=0), self.z.max(axis=0)
-        side = self.family.margin * (high - low)
-        shapes = self._shape_count()
+        side = MARGIN * (high - low)
+        shapes = 0 if self.family.scale is not None else 1
         coordinates = [f"means[{c}, {j}]" for c in range(self.k) for j in range(self.d)]
-        kind = self.family.covariance
-        if kind == "full":
-            coordinates += [f"covariances[{c}]" for c in range(self.k) for _ in range(shapes)]
-            shape_bounds = (-LARGEST_SCALE, LARGEST_SCALE)
-        else:
-            names = ["[{c}]"] if kind == "spherical" else [f"[{{c}}, {j}]" for j in range(self.d)]
-            coordinates += [f"scales{n.format(c=c)}" for c in range(self.k) for n in names[:shapes]]
-            shape_bounds = (float(np.log(self.floor)), float(np.log(max(LARGEST_SCALE, 2 * self.floor))))
+        coordinates += [f"scales[{c}]" for c in range(self.k) for _ in range(shapes)]
         self.coordinates = (*coordinates, *["weights"] * (self.k - 1))
+        shape_bounds = float(np.log(self.floor)), float(np.log(max(LARGEST_SCALE, 2 * self.floor)))
         ends = (low - side, shape_bounds[0], -LARGEST_LOGIT), (high + side, shape_bounds[1], LARGEST_LOGIT)
         self.lower, self.upper = (
             np.concatenate(
@@ -185,13 +265,6 @@ class MixtureScores(Scores):
             )
             for mean, shape, logit in ends
         )
-
-    def _shape_count(self) -> int:
-        """Coordinates of the shape of each component."""
-        if self.family.scale is not None:
-            return 0
-        counts: dict[str, int] = {"spherical": 1, "diagonal": self.d, "full": len(self.triangle[0])}
-        return counts[self.family.covariance]
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array]:
         """Means (K, d), shapes (K, ·) and log weights (K,)."""
@@ -202,33 +275,22 @@ class MixtureScores(Scores):
         return theta[:first].reshape(self.k, self.d), theta[first:last].reshape(self.k, -1), log_weights
 
     def _log_scales(self, shapes: Array) -> Array:
+        """Of z, (K, d)."""
         if self.family.scale is not None:
             return np.full((self.k, self.d), np.log(self.floor))
         return np.broadcast_to(shapes, (self.k, self.d))
 
-    def _factors(self, shapes: Array) -> Array:
-        factors = np.zeros((self.k, self.d, self.d))
-        factors[:, self.triangle[0], self.triangle[1]] = shapes
-        return factors
-
     def evaluate(self, theta: Array, rows: slice, *, second: bool = True) -> MixtureEvaluation:
         means, shapes, log_weights = self._split(theta)
-        if self.family.covariance == "full":
-            full = FullComponents(self.z[rows], means, self._factors(shapes), log_weights, self.floor)
-            return MixtureEvaluation(full, self.unit, self.assemble, second)
-        diagonal = DiagonalComponents(self.z[rows], means, self._log_scales(shapes), log_weights)
-        return MixtureEvaluation(diagonal, self.unit, self.assemble, second)
+        parts = DiagonalComponents(self.z[rows], means, self._log_scales(shapes), log_weights)
+        return MixtureEvaluation(parts, self.unit, self.assemble, second)
 
     def assemble(self, found: ComponentGradients) -> Array:
         """Derivatives in θ from those in means, shapes and logits; with rows in front, for each row."""
-        lead, shapes = found.logits.shape[:-1], found.shapes
-        if self.family.covariance == "full":
-            shapes = shapes[..., self.triangle[0], self.triangle[1]]
-        elif self.family.covariance == "spherical":
-            shapes = shapes.sum(axis=-1)
+        lead = found.logits.shape[:-1]
         parts = [found.means.reshape(*lead, -1), found.logits @ self.contrasts.T]
         if self.family.scale is None:
-            parts.insert(1, shapes.reshape(*lead, -1))
+            parts.insert(1, found.shapes.sum(axis=-1))
         return np.concatenate(parts, axis=-1)
 
     def _clusters(self, rng: np.random.Generator) -> tuple[Array, Any]:
@@ -256,13 +318,7 @@ class MixtureScores(Scores):
             spread = np.stack([self.z[labels == c].std(axis=0) for c in range(self.k)])
             factor = np.exp(rng.uniform(-0.5, 1.0, size=(self.k, 1))) if k else 1.0
             spread = np.maximum(spread * factor, 1.5 * self.floor)
-            if self.family.covariance == "full":
-                row, column = self.triangle
-                shapes = np.where(row == column, np.sqrt(spread**2 - self.floor**2)[:, row], 0.0)
-            elif self.family.covariance == "diagonal":
-                shapes = np.log(spread)
-            else:
-                shapes = np.log(np.sqrt((spread**2).mean(axis=1, keepdims=True)))
+            shapes = np.log(np.sqrt((spread**2).mean(axis=1, keepdims=True)))
             parts = [centers.ravel(), self.contrasts @ np.log(shares)]
             if self.family.scale is None:
                 parts.insert(1, shapes.ravel())
@@ -270,26 +326,18 @@ class MixtureScores(Scores):
         return starts
 
     def parameters(self, theta: Array) -> Mapping[str, Any]:
-        """Weights (K,), means (K, d), and scales, (K,) or (K, d), or covariances (K, d, d)."""
+        """Weights (K,), means (K, d), and scales (K,) unless they are fixed."""
         means, shapes, log_weights = self._split(theta)
         weights = np.exp(log_weights)
         found: dict[str, Any] = {"weights": weights / weights.sum(), "means": self.center + self.unit * means}
-        if self.family.covariance == "full":
-            found["covariances"] = self.unit**2 * self._covariances(shapes)
-        elif self.family.scale is None:
-            scales = self.unit * np.exp(shapes)
-            found["scales"] = scales[:, 0] if self.family.covariance == "spherical" else scales
+        if self.family.scale is None:
+            found["scales"] = self.unit * np.exp(shapes)[:, 0]
         return found
-
-    def _covariances(self, shapes: Array) -> Array:
-        if self.family.covariance != "full":
-            return np.asarray(np.exp(2.0 * self._log_scales(shapes))[:, :, None] * np.eye(self.d))
-        factors = self._factors(shapes)
-        return np.asarray(factors @ factors.transpose(0, 2, 1) + self.floor**2 * np.eye(self.d))
 
     def model(self, theta: Array) -> Any:
         found = self.parameters(theta)
-        covs = self.unit**2 * self._covariances(self._split(theta)[1])
+        variances = self.unit**2 * np.exp(2.0 * self._log_scales(self._split(theta)[1]))
+        covs = variances[:, :, None] * np.eye(self.d)
         return restricted(GaussianMixture(found["weights"], found["means"], covs), self.domain)
 
     def canonical(self, theta: Array) -> Array:
@@ -298,23 +346,13 @@ class MixtureScores(Scores):
         parts = means[order].ravel(), shapes[order].ravel(), self.contrasts @ log_weights[order]
         return np.concatenate(parts)
 
-    def fixed(self, theta: Array) -> BoolArray:
-        """Which coordinates are at a bound; of a full covariance all, if one direction is at the floor."""
-        fixed = super().fixed(theta)
-        if self.family.covariance == "full":
-            shapes = self._split(theta)[1]
-            low = np.linalg.eigvalsh(self._covariances(shapes))[:, 0] <= 1.01 * self.floor**2
-            first = self.k * self.d
-            fixed[first : first + shapes.size] |= np.repeat(low, self._shape_count())
-        return fixed
-
     def notes(self, theta: Array) -> list[str]:
         means, shapes, log_weights = self._split(theta)
         notes = []
-        deviations = np.sqrt(np.linalg.eigvalsh(self._covariances(shapes)))
         if self.family.scale is None:
-            low = np.flatnonzero(deviations[:, 0] <= 1.005 * self.floor)
-            high = np.flatnonzero(deviations[:, -1] >= 0.999 * LARGEST_SCALE)
+            deviations = np.exp(shapes[:, 0])
+            low = np.flatnonzero(deviations <= 1.005 * self.floor)
+            high = np.flatnonzero(deviations >= 0.999 * LARGEST_SCALE)
             if low.size:
                 notes.append(
                     f"The scale of {_which(low)} is at its floor, {self.floor * self.unit:.4g}: without it "
