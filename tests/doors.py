@@ -919,7 +919,6 @@ def of_values() -> list[Door]:
         *table(
             "estimators",
             {
-                "Mixture": (estimate.Mixture, {"components": 1}, use_estimated),
                 "ExponentialFamily": (estimate.ExponentialFamily, squares, use_estimated),
                 "Parametric": (estimate.Parametric, log_cosh, use_estimated),
             },

@@ -18,7 +18,7 @@ from goodstein.models.influence import FIT_AGAIN, Influence, of_equations, of_ma
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
 from goodstein.problems.problem import Collection, Problem
-from goodstein.stein.corrected import corrected
+from goodstein.stein.corrected import LEFT, LEFT_OF_MANY, corrected
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.shared import joint_statistics
 from goodstein.types import Array, ArrayLike
@@ -289,9 +289,10 @@ class Corrections:
 
     def forms(self, problems: Sequence[Problem], told: Finished | None = None) -> list[BlockForm]:
         """H̃ of problems of the same data and model; whoever waits is `told` of the rows that are done."""
-        return [self._form(problem, told) for problem in problems]
+        left = LEFT if len(problems) == 1 else LEFT_OF_MANY
+        return [self._form(problem, told, left) for problem in problems]
 
-    def _form(self, problem: Problem, told: Finished | None) -> BlockForm:
+    def _form(self, problem: Problem, told: Finished | None, left: float) -> BlockForm:
         _require_known(problem, self.influence)
         if self._psi is None:
             self._psi = self._derivatives(problem)
@@ -302,7 +303,7 @@ class Corrections:
             if beside is None:
                 raise _unknown(problem)
             drawn = beside.form(problem.fitted_kernel)
-        return corrected(problem.form, self.influence.values, self._psi, drawn, told)
+        return corrected(problem.form, self.influence.values, self._psi, drawn, told, left=left)
 
     def _derivatives(self, problem: Problem) -> Array:
         values, n = self.influence.values, len(self.influence.values)
