@@ -17,8 +17,9 @@ from goodstein.errors import Explained, InputError, given, must
 from goodstein.models.influence import FIT_AGAIN, Influence, of_equations, of_maximum, stopped_short
 from goodstein.nulls.base import Calibration, JointCalibration
 from goodstein.nulls.wild import WildBootstrap
+from goodstein.operators import Dilation, Moments
 from goodstein.problems.problem import Collection, Problem
-from goodstein.stein.corrected import LEFT, LEFT_OF_MANY, corrected
+from goodstein.stein.corrected import LITTLE, ROUNDING, corrected
 from goodstein.stein.forms import BlockForm
 from goodstein.stein.shared import joint_statistics
 from goodstein.types import Array, ArrayLike
@@ -289,10 +290,10 @@ class Corrections:
 
     def forms(self, problems: Sequence[Problem], told: Finished | None = None) -> list[BlockForm]:
         """H̃ of problems of the same data and model; whoever waits is `told` of the rows that are done."""
-        left = LEFT if len(problems) == 1 else LEFT_OF_MANY
-        return [self._form(problem, told, left) for problem in problems]
+        several = len(problems) > 1
+        return [self._form(problem, told, several) for problem in problems]
 
-    def _form(self, problem: Problem, told: Finished | None, left: float) -> BlockForm:
+    def _form(self, problem: Problem, told: Finished | None, several: bool) -> BlockForm:
         _require_known(problem, self.influence)
         if self._psi is None:
             self._psi = self._derivatives(problem)
@@ -303,7 +304,8 @@ class Corrections:
             if beside is None:
                 raise _unknown(problem)
             drawn = beside.form(problem.fitted_kernel)
-        return corrected(problem.form, self.influence.values, self._psi, drawn, told, left=left)
+        least = LITTLE if several or isinstance(problem.operator, Dilation | Moments) else ROUNDING
+        return corrected(problem.form, self.influence.values, self._psi, drawn, told, least=least)
 
     def _derivatives(self, problem: Problem) -> Array:
         values, n = self.influence.values, len(self.influence.values)
