@@ -163,7 +163,6 @@ TABLE = X.reshape(-1, 2, 1)
         (lambda: gs.plot.where(3), "result"),
         (lambda: gs.plot.where(gs.ksd_test(X, PLANE, null=FAST, rng=1), ax="a"), "ax"),
         (lambda: gs.plot.pairs(gs.ksd_test(X, PLANE, null=FAST, rng=1), level=True), "level"),
-        (lambda: gs.plot.null_distribution(gs.ksd_test(X, PLANE, null=FAST, rng=1), theme=[]), "theme"),
         (lambda: gs.ksd_test(X, lambda x: -x, domain=Shapeless(), rng=1), "contains"),
         (lambda: gs.power_study(np.array(1.0), {"KSD": gs.ksd_test}), None),
         (lambda: gs.power_study([gs.Cell(Normal(), None, 9)], {"KSD": gs.ksd_test}, path="a\0b"), "path"),
