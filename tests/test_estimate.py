@@ -182,7 +182,12 @@ def test_one_family_in_many_forms_has_one_estimate_and_one_standard_error(way, e
     assert (np.abs(fit.theta - expected.theta) < 2e-3 * errors).all()
     np.testing.assert_allclose(np.sqrt(np.diag(fit.covariance)), errors, rtol=1e-3)
     np.testing.assert_allclose(fit.model.score(INSIDE), score_quartic(INSIDE, fit.theta), atol=1e-4)
-    assert gs.ksd_test(INSIDE, fit.model, rng=1).pvalue > 0.01
+    if way == "score":  # what the fit does is known from derivatives of a log density
+        with pytest.warns(gs.CalibrationWarning, match="fitted to these very data"):
+            result = gs.ksd_test(INSIDE, fit.model, rng=1)
+        assert result.null == gs.WildBootstrap()
+    else:
+        assert gs.ksd_test(INSIDE, fit.model, rng=1).pvalue > 0.01
 
 
 def test_a_function_of_one_point_is_as_good_as_one_of_all():
