@@ -110,8 +110,7 @@ def aggregated_test(
     Returns
     -------
     TestResult
-        With all ``members`` and their p-values, alone and adjusted for the others; see
-        :meth:`TestResult.table`.
+        With all ``members`` and their p-values, alone and adjusted for the others.
 
     References
     ----------
