@@ -152,8 +152,8 @@ def size_tables() -> list[Table]:
                 "* | plain wild": "The model fits too well by design, and the bootstrap does not know it.",
                 "4 spins, Ising, n = 50 | fitted wild": "Ten parameters for 50 observations: the test warns "
                 "that their influence is known to first order only, and names ParametricBootstrap.",
-                "R³, normal, n = 50 | fitted wild": "Nine parameters for 50 observations: with fewer than 65 the "
-                "default fits simulated samples anew, and this test decides nothing.",
+                "R³, normal, n = 50 | fitted wild": "Nine parameters for 50 observations: with fewer than 65 "
+                "the default fits simulated samples anew, and this test decides nothing.",
                 "*, n = 50 | fitted wild": "At 50 observations the first order takes off a little too much.",
             },
         )
