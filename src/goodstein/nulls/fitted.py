@@ -56,7 +56,8 @@ class FittedWildBootstrap(WildBootstrap):
     .. math:: \tilde\xi_i = \xi_i + \sum_a D_a\, \mathrm{IF}_{ia}, \qquad D_a = E\, \partial_{\theta_a} \xi,
 
     with the influence :math:`\mathrm{IF}_i` of each observation on the parameters. Random signs are put on
-    these instead. Neither a sampler of the model nor another fit is needed.
+    these instead. By Stein's identity :math:`D_a = -E\, \xi\, \partial_{\theta_a} \log q`, so that no other
+    fit is needed; of fits that are not maximum likelihood the model must have a log density.
 
     With nothing said it is for models that know how they were fitted: by ``fit`` of :mod:`goodstein.families`
     or by :mod:`goodstein.estimate`, and parametric fitters of lifelines. The fit must be to all of these
